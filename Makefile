@@ -1,0 +1,33 @@
+# The two commands of the README, and the rest of a developer's day.
+PRESET ?= release
+BUILD  := build/$(PRESET)
+STEP   := scripts/step
+
+.PHONY: demo test bench build setup format check clean help
+
+help:   ## this list
+	@grep -hE '^[a-z]+: .*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+setup:  ## install what is missing (apt packages; CUDA compiler from PyPI if there is no nvcc >= 12.8)
+	@scripts/setup
+
+build: setup  ## configure and build (PRESET=release|dev|asan-ubsan|tsan|fuzz)
+	@$(STEP) "configure ($(PRESET))" cmake --preset $(PRESET)
+	@$(STEP) "build ($(PRESET))" cmake --build --preset $(PRESET)
+
+demo: build  ## judge the bundled Hopper GEMM on the emulated GPU
+	@$(STEP) --show "evaluate kernels/hopper/gemm.cu" $(BUILD)/bin/ptxbench eval kernels/hopper/gemm.cu --task gemm_n7168_k5120 --workload emu --device emu
+
+test:   ## all tests (the dev preset: warnings are errors)
+	@$(MAKE) --no-print-directory PRESET=dev build
+	@$(STEP) --show "check layers and format" scripts/check
+	@$(STEP) --show "tests" ctest --preset dev
+
+bench:  build  ## whole-process figures of the emulator
+	@$(STEP) --show "bench" scripts/bench $(BUILD)
+
+format: ## clang-format in place
+	@git ls-files '*.h' '*.cc' '*.cu' | xargs clang-format -i
+
+clean:  ## remove the build folders (not the installed toolchain)
+	rm -rf build
