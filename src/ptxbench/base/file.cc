@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,16 @@ tl::unexpected<Error> fail_errno(const char* doing, const fs::path& path) {
   const ErrorKind kind = code == ENOENT || code == ENOTDIR ? ErrorKind::kNotFound : ErrorKind::kUnavailable;
   return fail(kind, fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(code)),
               code == ENOSPC ? "free some disk space or set TMPDIR to another disk" : "");
+}
+
+// The TempDirs that exist, for remove_live_temp_dirs(). Leaked on purpose: destructors of static TempDirs may run late.
+struct LiveTempDirs {
+  std::mutex mutex;
+  std::set<fs::path> paths;
+};
+LiveTempDirs& live_temp_dirs() {
+  static auto* live = new LiveTempDirs;
+  return *live;
 }
 
 fs::path temp_root() {
@@ -88,6 +100,8 @@ Status write_file_atomic(const fs::path& path, std::string_view bytes) {
 Result<TempDir> TempDir::create(std::string_view prefix) {
   std::string pattern = (temp_root() / fmt::format("{}.{}.XXXXXX", prefix, ::getpid())).string();
   if (!::mkdtemp(pattern.data())) return fail_errno("create a temporary folder", pattern);
+  std::lock_guard lock(live_temp_dirs().mutex);
+  live_temp_dirs().paths.insert(pattern);
   return TempDir(fs::path(pattern));
 }
 
@@ -99,8 +113,17 @@ TempDir& TempDir::operator=(TempDir&& other) noexcept {
 }
 
 TempDir::~TempDir() {
+  if (path_.empty()) return;
   std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  fs::remove_all(path_, ignored);
+  std::lock_guard lock(live_temp_dirs().mutex);
+  live_temp_dirs().paths.erase(path_);
+}
+
+void remove_live_temp_dirs() {
+  std::lock_guard lock(live_temp_dirs().mutex);
+  std::error_code ignored;
+  for (const fs::path& path : live_temp_dirs().paths) fs::remove_all(path, ignored);
 }
 
 void remove_stale_temp_dirs() {

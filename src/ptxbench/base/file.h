@@ -36,4 +36,7 @@ class TempDir {
 // Removes this user's temporary folders of processes that no longer exist. Best effort.
 void remove_stale_temp_dirs();
 
+// Removes the live TempDirs of this process; for the way out on a signal (interrupt.h).
+void remove_live_temp_dirs();
+
 }  // namespace ptxbench
