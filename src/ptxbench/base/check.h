@@ -20,8 +20,8 @@ class InternalError : public std::logic_error {
 
 }  // namespace ptxbench
 
-#define PTXBENCH_CHECK(condition, ...)                                                            \
-  do {                                                                                            \
-    if (!(condition)) [[unlikely]]                                                                \
-      ::ptxbench::internal_error(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__));     \
+#define PTXBENCH_CHECK(condition, ...)                                                        \
+  do {                                                                                        \
+    if (!(condition)) [[unlikely]]                                                            \
+      ::ptxbench::internal_error(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)); \
   } while (false)

@@ -31,9 +31,9 @@ struct Location {
 
 struct Error {
   ErrorKind kind = ErrorKind::kInvalidInput;
-  std::string message;  // what happened: what was found and what was expected
-  std::string hint;     // what to do about it; may be empty
-  Location where;       // may be empty
+  std::string message;             // what happened: what was found and what was expected
+  std::string hint;                // what to do about it; may be empty
+  Location where;                  // may be empty
   std::vector<std::string> notes;  // further lines: a compiler's log, the other place of a duplicate
 
   // "file:line:col: error: message", then notes, then "  hint: ..."; no trailing newline.

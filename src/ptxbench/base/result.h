@@ -28,13 +28,13 @@ inline tl::unexpected<Error> fail(ErrorKind kind, std::string message, std::stri
 
 // PTXBENCH_TRY(auto text, read_file(path)); returns the Error from the enclosing function, or binds the value.
 #define PTXBENCH_TRY(declaration, expression) PTXBENCH_TRY_(declaration, expression, PTXBENCH_CONCAT(try_, __LINE__))
-#define PTXBENCH_TRY_(declaration, expression, temporary) \
-  auto temporary = (expression);                          \
+#define PTXBENCH_TRY_(declaration, expression, temporary)                \
+  auto temporary = (expression);                                         \
   if (!temporary) return ::ptxbench::fail(std::move(temporary).error()); \
   declaration = std::move(*temporary)
 
 // The same for a Status.
-#define PTXBENCH_TRY_STATUS(expression)                                                          \
-  do {                                                                                           \
+#define PTXBENCH_TRY_STATUS(expression)                                                             \
+  do {                                                                                              \
     if (auto status_ = (expression); !status_) return ::ptxbench::fail(std::move(status_).error()); \
   } while (false)
