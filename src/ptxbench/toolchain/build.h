@@ -1,0 +1,90 @@
+// One sandboxed nvcc run from a candidate's source to a sealed artifact, through a cache addressed by content.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ptxbench/base/result.h"
+#include "ptxbench/base/sandbox.h"
+#include "ptxbench/schema/artifact.h"
+#include "ptxbench/toolchain/locate.h"
+
+namespace ptxbench::toolchain {
+
+struct BuildLimits {
+  std::chrono::milliseconds wall{120'000};
+  std::uint64_t memory_bytes = std::uint64_t{6} << 30;
+  std::uint64_t source_bytes = std::uint64_t{1} << 20;
+  std::uint64_t output_bytes = std::uint64_t{64} << 20;  // each file
+  std::uint64_t log_bytes = std::uint64_t{64} << 10;
+};
+
+struct BuildRequest {
+  std::filesystem::path source;       // the author's file; read once
+  schema::GpuTarget target = schema::GpuTarget::kHopper;
+  std::filesystem::path cache_folder; // created if missing; empty: default_cache_folder()
+  std::uint64_t cache_bytes = std::uint64_t{2} << 30;  // least recently used artifacts go first
+  bool use_cache = true;              // false: build anew (and publish the result)
+  BuildLimits limits;
+  SandboxMode sandbox = SandboxMode::kAuto;
+};
+
+struct Diagnostic {
+  std::string file;  // the author's file name, or the header's path
+  int line = 0, column = 0;
+  bool is_error = true;
+  std::string message;
+};
+
+struct CompileFailure {
+  std::string summary;  // one line: the first error, or "the compiler ran out of time (120 s)"
+  std::vector<Diagnostic> diagnostics;
+  std::string log;      // capped; paths are the author's
+  double seconds = 0;
+};
+
+enum class PolicyRule {
+  kVendorLibrary,    // cuBLAS, cuDNN, cuFFT, CUTLASS binaries ...
+  kRuntimeCompiler,  // NVRTC, nvJitLink, module loading from memory or file
+  kDynamicLoading,   // dlopen, dlsym
+  kProcess,          // fork, exec, system, popen
+  kThread,
+  kNetwork,
+  kDirectSystemCall, // syscall(), the syscall instruction
+  kForeignDeviceCode,  // device code that is not from this compilation
+  kForeignLibrary,   // linked against a library outside the allowed set
+  kHostAssembler,    // .incbin, other sections
+};
+std::string_view to_string(PolicyRule rule);  // "vendor_library" ...
+
+struct PolicyFinding {
+  PolicyRule rule;
+  std::string what;   // "calls dlopen"
+  std::string where;  // "gemm.cu:12" or "kernel.so: undefined symbol dlopen"
+  std::string hint;   // what to do
+};
+
+struct PolicyViolation {
+  std::vector<PolicyFinding> findings;  // at least one
+};
+
+struct Built {
+  schema::Artifact artifact;
+  bool cached = false;
+  double seconds = 0;  // of this call
+};
+
+using BuildOutcome = std::variant<Built, CompileFailure, PolicyViolation>;
+
+// Errors are the caller's or the machine's: no such file, not text, too large (kInvalidInput/kNotFound/kTooLarge),
+// no nvcc, disk full, no sandbox (kUnavailable). What is wrong with the kernel itself is an outcome.
+Result<BuildOutcome> build(const BuildRequest& request);
+
+// $PTXBENCH_CACHE, else $XDG_CACHE_HOME/ptxbench, else $HOME/.cache/ptxbench, else a folder of this user in /tmp.
+std::filesystem::path default_cache_folder();
+
+}  // namespace ptxbench::toolchain
