@@ -49,7 +49,7 @@ std::optional<RuleSet> rule_set_from(std::string_view text);
 
 // ---- Layer 0: compile ----------------------------------------------------------------------------------------------
 
-struct KernelResources {
+struct KernelUsage {
   std::string name;  // demangled where possible
   int registers = 0;
   int spill_store_bytes = 0;
@@ -77,7 +77,7 @@ struct CompileLayer {
   std::string message;  // empty when passed; else why
   double seconds = 0;   // wall time of the build; 0 when taken from the cache
   bool cached = false;
-  std::vector<KernelResources> kernels;
+  std::vector<KernelUsage> kernels;
   std::vector<CompilerMessage> diagnostics;
   std::string log;  // the compiler's own text, capped
   std::vector<PolicyFinding> policy;

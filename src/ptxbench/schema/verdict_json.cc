@@ -22,7 +22,7 @@ template <class Record, class T>
 concept RecordOf = std::same_as<std::remove_const_t<Record>, T>;
 
 template <class Archive>
-void describe(Archive& archive, RecordOf<KernelResources> auto& record) {
+void describe(Archive& archive, RecordOf<KernelUsage> auto& record) {
   archive.field("name", record.name);
   archive.field("registers", record.registers);
   archive.field("spill_store_bytes", record.spill_store_bytes);
