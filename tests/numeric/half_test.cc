@@ -88,7 +88,8 @@ TEST(HalfArithmetic, FmaAddMulAreTheExactResultRoundedOnce) {
   for (Format format : {Format::kF16, Format::kBF16}) {
     const uint16_t one = format == Format::kF16 ? 0x3c00 : 0x3f80;
     for (int i = 0; i < 400000; ++i) {
-      const uint16_t a = random_finite(format, random), b = random_finite(format, random), c = random_finite(format, random);
+      const uint16_t a = random_finite(format, random), b = random_finite(format, random),
+                     c = random_finite(format, random);
       ASSERT_EQ(half_fma(format, a, b, c), exact_fma(format, a, b, c)) << a << ' ' << b << ' ' << c;
       ASSERT_EQ(half_add(format, a, b), exact_fma(format, a, one, b)) << a << ' ' << b;
       ASSERT_EQ(half_sub(format, a, b), exact_fma(format, a, one, b ^ 0x8000)) << a << ' ' << b;
@@ -164,7 +165,8 @@ TEST(HalfConversion, EveryPatternWidens) {
   bf16_to_f32(patterns, bf16);
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto compiler = static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
-    ASSERT_EQ(std::bit_cast<uint32_t>(f16_to_f32(static_cast<uint16_t>(bits))), std::bit_cast<uint32_t>(compiler)) << bits;
+    ASSERT_EQ(std::bit_cast<uint32_t>(f16_to_f32(static_cast<uint16_t>(bits))), std::bit_cast<uint32_t>(compiler))
+        << bits;
     ASSERT_EQ(std::bit_cast<uint32_t>(f16[bits]), std::bit_cast<uint32_t>(compiler)) << bits;
     ASSERT_EQ(std::bit_cast<uint32_t>(bf16[bits]), bits << 16);
   }

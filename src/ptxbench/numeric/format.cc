@@ -11,22 +11,24 @@ namespace ptxbench::numeric {
 namespace {
 
 constexpr FormatInfo kFormats[] = {
-    {32, 8, 23, 127, true, Specials::kIeee, 0x7fffffff},   // kF32
-    {32, 8, 10, 127, true, Specials::kIeee, 0x7fffffff},   // kTF32
-    {16, 5, 10, 15, true, Specials::kIeee, 0x7fff},        // kF16
-    {16, 8, 7, 127, true, Specials::kIeee, 0x7fff},        // kBF16
-    {8, 5, 2, 15, true, Specials::kIeee, 0x7f},            // kE5M2
-    {8, 4, 3, 7, true, Specials::kNanOnly, 0x7f},          // kE4M3
-    {6, 3, 2, 3, true, Specials::kNone, 0x1f},             // kE3M2: no NaN, so the largest value
-    {6, 2, 3, 1, true, Specials::kNone, 0x1f},             // kE2M3
-    {4, 2, 1, 1, true, Specials::kNone, 0x07},             // kE2M1
-    {8, 8, 0, 127, false, Specials::kNanOnly, 0xff},       // kUE8M0
+    {32, 8, 23, 127, true, Specials::kIeee, 0x7fffffff},  // kF32
+    {32, 8, 10, 127, true, Specials::kIeee, 0x7fffffff},  // kTF32
+    {16, 5, 10, 15, true, Specials::kIeee, 0x7fff},       // kF16
+    {16, 8, 7, 127, true, Specials::kIeee, 0x7fff},       // kBF16
+    {8, 5, 2, 15, true, Specials::kIeee, 0x7f},           // kE5M2
+    {8, 4, 3, 7, true, Specials::kNanOnly, 0x7f},         // kE4M3
+    {6, 3, 2, 3, true, Specials::kNone, 0x1f},            // kE3M2: no NaN, so the largest value
+    {6, 2, 3, 1, true, Specials::kNone, 0x1f},            // kE2M3
+    {4, 2, 1, 1, true, Specials::kNone, 0x07},            // kE2M1
+    {8, 8, 0, 127, false, Specials::kNanOnly, 0xff},      // kUE8M0
 };
 
 // tf32 keeps its 19 bits at the top of a 32-bit register.
 constexpr unsigned storage_shift(Format format) { return format == Format::kTF32 ? 13 : 0; }
 
-constexpr uint32_t magnitude_mask(const FormatInfo& f) { return (uint32_t{1} << (f.exponent_bits + f.mantissa_bits)) - 1; }
+constexpr uint32_t magnitude_mask(const FormatInfo& f) {
+  return (uint32_t{1} << (f.exponent_bits + f.mantissa_bits)) - 1;
+}
 
 // The largest finite pattern without sign.
 constexpr uint32_t max_finite(const FormatInfo& f) {
@@ -59,7 +61,8 @@ uint32_t encode_ue8m0(double value, const ConvertOptions& options) {
   if (std::isnan(value)) return 0xff;
   const double magnitude = std::fabs(value);
   if (magnitude <= 0x1p-127) return 0;
-  if (std::isinf(magnitude) || (magnitude > 0x1p127 && rounding == Rounding::kUp)) return options.satfinite ? 254 : 0xff;
+  if (std::isinf(magnitude) || (magnitude > 0x1p127 && rounding == Rounding::kUp))
+    return options.satfinite ? 254 : 0xff;
   if (magnitude >= 0x1p127) return 254;
   int exponent = 0;
   const double fraction = std::frexp(magnitude, &exponent);  // in [1/2, 1)
@@ -108,10 +111,9 @@ uint64_t round_magnitude(const FormatInfo& f, double magnitude, bool negative, R
 uint32_t overflow(const FormatInfo& f, bool negative, const ConvertOptions& options, bool source_infinite) {
   if (options.satfinite || f.specials == Specials::kNone) return max_finite(f);
   if (f.specials == Specials::kNanOnly) return magnitude_mask(f);
-  const bool to_infinity = source_infinite || options.rounding == Rounding::kNearestEven ||
-                           options.rounding == Rounding::kNearestAway ||
-                           (options.rounding == Rounding::kUp && !negative) ||
-                           (options.rounding == Rounding::kDown && negative);
+  const bool to_infinity =
+      source_infinite || options.rounding == Rounding::kNearestEven || options.rounding == Rounding::kNearestAway ||
+      (options.rounding == Rounding::kUp && !negative) || (options.rounding == Rounding::kDown && negative);
   return to_infinity ? max_finite(f) + 1 : max_finite(f);
 }
 

@@ -11,13 +11,13 @@ enum class Format : uint8_t { kF32, kTF32, kF16, kBF16, kE5M2, kE4M3, kE3M2, kE2
 
 // How a format treats the all-ones exponent.
 enum class Specials : uint8_t {
-  kIeee,      // infinities and NaNs (f32, tf32, f16, bf16, e5m2)
-  kNanOnly,   // the all-ones pattern alone is NaN, no infinity (e4m3; ue8m0: 0xff)
-  kNone,      // every pattern is a number (e3m2, e2m3, e2m1)
+  kIeee,     // infinities and NaNs (f32, tf32, f16, bf16, e5m2)
+  kNanOnly,  // the all-ones pattern alone is NaN, no infinity (e4m3; ue8m0: 0xff)
+  kNone,     // every pattern is a number (e3m2, e2m3, e2m1)
 };
 
 struct FormatInfo {
-  uint8_t bits;           // storage width; tf32 is stored in 32 bits, the low 13 of which do not count
+  uint8_t bits;  // storage width; tf32 is stored in 32 bits, the low 13 of which do not count
   uint8_t exponent_bits;
   uint8_t mantissa_bits;
   int16_t bias;

@@ -79,7 +79,8 @@ void convert(std::span<const From> from, std::span<To> to, Simd simd, Scalar sca
   const size_t done = has_avx2() ? simd(from.data(), to.data(), from.size()) : 0;
   for (size_t i = done; i < from.size(); ++i) {
     From value;
-    std::memcpy(&value, reinterpret_cast<const char*>(from.data()) + i * sizeof(From), sizeof value);  // may be unaligned
+    std::memcpy(&value, reinterpret_cast<const char*>(from.data()) + i * sizeof(From),
+                sizeof value);  // may be unaligned
     const To result = scalar(value);
     std::memcpy(reinterpret_cast<char*>(to.data()) + i * sizeof(To), &result, sizeof result);
   }

@@ -11,7 +11,8 @@ namespace ptxbench::emu {
 
 // count: 1, 2 or 4 matrices. addresses[8 * i + r] is the shared address of row r of matrix i (16 bytes, 16-byte aligned);
 // addresses of lanes past 8 * count are not looked at. d[i]: 32 lanes of destination register i; i < count.
-Checked<void> ldmatrix(SharedView shared, const uint32_t* addresses, unsigned count, bool transpose, uint32_t* const* d);
+Checked<void> ldmatrix(SharedView shared, const uint32_t* addresses, unsigned count, bool transpose,
+                       uint32_t* const* d);
 Checked<void> stmatrix(SharedView shared, const uint32_t* addresses, unsigned count, bool transpose,
                        const uint32_t* const* s);
 // movmatrix.sync.aligned.m8n8.trans.b16; d and s must not overlap.

@@ -29,6 +29,10 @@ class GlobalView {
  public:
   virtual ~GlobalView() = default;
   virtual Checked<std::byte*> resolve(uint64_t address, uint64_t bytes, MemoryAccess access) = 0;
+
+  // A short cut: the host pointer of a range that surrounds a whole box, of which only parts will be accessed, or nullptr if it
+  // is not one stretch of valid memory (or if each run must be seen by resolve()). Never a fault.
+  virtual std::byte* surround(uint64_t /*address*/, uint64_t /*bytes*/, MemoryAccess /*access*/) { return nullptr; }
 };
 
 }  // namespace ptxbench::emu

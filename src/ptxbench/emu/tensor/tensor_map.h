@@ -16,8 +16,22 @@
 namespace ptxbench::emu {
 
 enum class TensorDataType : uint8_t {
-  kU8 = 0, kU16, kU32, kS32, kU64, kS64, kF16, kF32, kF64, kBF16, kF32Ftz, kTF32, kTF32Ftz,
-  k16U4Align8B, k16U4Align16B, k16U6Align16B,  // sub-byte types, sm_100: refused by name
+  kU8 = 0,
+  kU16,
+  kU32,
+  kS32,
+  kU64,
+  kS64,
+  kF16,
+  kF32,
+  kF64,
+  kBF16,
+  kF32Ftz,
+  kTF32,
+  kTF32Ftz,
+  k16U4Align8B,
+  k16U4Align16B,
+  k16U6Align16B,  // sub-byte types, sm_100: refused by name
 };
 std::string_view to_string(TensorDataType type);
 uint32_t element_bytes(TensorDataType type);  // 0 for the sub-byte types
@@ -44,7 +58,7 @@ struct TiledDescription {
   uint32_t oob_fill = 0;
 };
 
-// A decoded map: every field inside its rules.
+// A decoded map.
 struct TensorMap {
   TensorDataType type = TensorDataType::kU8;
   uint8_t rank = 1;
@@ -52,27 +66,40 @@ struct TensorMap {
   OobFill oob_fill = OobFill::kZeros;
   uint8_t l2_promotion = 0;
   uint64_t global_address = 0;
-  std::array<uint64_t, kMaxTensorRank> dims{};      // elements; dims above rank are 1
-  std::array<uint64_t, kMaxTensorRank> strides{};   // bytes; [0] = element size; strides above rank are 0
-  std::array<uint32_t, kMaxTensorRank> box{};       // as given; above rank 1
+  std::array<uint64_t, kMaxTensorRank> dims{};             // elements; dims above rank are 1
+  std::array<uint64_t, kMaxTensorRank> strides{};          // bytes; [0] = element size; strides above rank are 0
+  std::array<uint32_t, kMaxTensorRank> box{};              // as given; above rank 1
   std::array<uint32_t, kMaxTensorRank> element_strides{};  // [0] is 1
 
   uint32_t element_size() const { return element_bytes(type); }
   // Elements that one tile holds along dimension i: ceil(box / element stride).
   uint32_t tile_dim(unsigned i) const { return (box[i] + element_strides[i] - 1) / element_strides[i]; }
-  // Bytes of one tile in shared memory; also what complete_tx counts, out-of-bounds elements included.
-  uint32_t tile_bytes() const;
+  uint32_t tile_rows() const {
+    uint32_t rows = 1;
+    for (unsigned i = 1; i < rank; ++i) rows *= tile_dim(i);
+    return rows;
+  }
+  // Bytes of one row of the tile (dimension 0), a multiple of 16.
+  uint32_t row_bytes() const { return box[0] * element_size(); }
+  // Bytes that one tile moves and complete_tx counts, out-of-bounds elements included.
+  uint32_t tile_bytes() const { return row_bytes() * tile_rows(); }
+  // Distance of two rows in shared memory: a swizzled row has the swizzle's width even if the box is narrower.
+  uint32_t row_pitch() const { return swizzle == Swizzle::kNone ? row_bytes() : swizzle_row_bytes(swizzle); }
+  // Bytes of shared memory that one tile covers.
+  uint32_t shared_bytes() const { return row_pitch() * tile_rows(); }
 };
 
 // Errors: kInvalidInput names the argument, what it is and the rule (the driver: CUDA_ERROR_INVALID_VALUE);
 // kUnsupported what this encoder refuses: interleaved layouts, sub-byte types, the swizzle variants with larger atoms.
 Result<TensorMapBytes> encode_tensor_map(const TiledDescription& description);
 
-// bytes.size() must be kTensorMapBytes (checked). Fault kBadDescriptor if no encoder of ours wrote them.
+// Reads a map and checks its fields by the rules above. bytes.size() must be kTensorMapBytes (checked).
+// Fault kBadDescriptor if no encoder of ours wrote the bytes, or if replaced fields broke a rule.
 Checked<TensorMap> decode_tensor_map(std::span<const std::byte> bytes);
-bool is_tensor_map(std::span<const std::byte> bytes);
 
-// tensormap.replace and cuTensorMapReplaceAddress work on a decoded map; this writes it back. The fields are checked as above.
-Result<TensorMapBytes> encode_tensor_map(const TensorMap& map);
+// For tensormap.replace and cuTensorMapReplaceAddress, which may leave a map that is wrong until the next field is
+// replaced: fields in and out without their rules. Unpacking still refuses bytes that no encoder of ours wrote.
+Checked<TensorMap> unpack_tensor_map(std::span<const std::byte> bytes);
+TensorMapBytes pack_tensor_map(const TensorMap& map);
 
 }  // namespace ptxbench::emu

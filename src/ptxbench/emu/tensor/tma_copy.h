@@ -20,9 +20,9 @@ enum class ReduceType : uint8_t { kU32, kS32, kU64, kS64, kB32, kB64, kF16, kBF1
 // Tile coordinates in elements, innermost first; coords.size() must equal the map's rank (a fault otherwise).
 using TileCoords = std::span<const int32_t>;
 
-// Each returns the tile's bytes in shared memory: map.tile_bytes(). The tile occupies [shared_address, + bytes), all
-// of which a load writes (out-of-bounds elements become zero, or the NaN pattern if the map says so). Stores and
-// reductions leave out-of-bounds elements alone. shared_address: multiple of 128.
+// Each returns map.tile_bytes(). The tile covers [shared_address, + map.shared_bytes()). A load writes every element of
+// the box: those out of bounds become zero, or the NaN pattern if the map says so. Stores and reductions leave
+// out-of-bounds elements of the tensor alone. shared_address: multiple of 128.
 Checked<uint32_t> tma_load_tile(const TensorMap& map, TileCoords coords, GlobalView& global, SharedView shared,
                                 uint32_t shared_address);
 Checked<uint32_t> tma_store_tile(const TensorMap& map, TileCoords coords, GlobalView& global, SharedView shared,

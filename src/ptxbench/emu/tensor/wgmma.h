@@ -25,13 +25,13 @@ struct WgmmaForm {
   MmaType a_type = MmaType::kBF16;
   MmaType b_type = MmaType::kBF16;
   MmaAccumulator accumulator = MmaAccumulator::kF32;
-  uint16_t n = 8;               // 8..256 in steps of 8
+  uint16_t n = 8;  // 8..256 in steps of 8
   bool a_in_registers = false;
-  bool negate_a = false;        // imm-scale-a = -1
+  bool negate_a = false;  // imm-scale-a = -1
   bool negate_b = false;
-  bool transpose_a = false;     // MN-major; 16-bit types from shared memory only
+  bool transpose_a = false;  // MN-major; 16-bit types from shared memory only
   bool transpose_b = false;
-  bool saturate = false;        // .satfinite, integers only
+  bool saturate = false;  // .satfinite, integers only
 };
 
 // K of one instruction: 32 bytes of an operand row (16 for 16-bit types, 8 for tf32, 32 for 8-bit types).
@@ -53,7 +53,7 @@ struct WgmmaWarp {
 struct WgmmaStep {
   uint64_t a_descriptor = 0;  // unused if a_in_registers
   uint64_t b_descriptor = 0;
-  bool scale_d = true;        // false: D = A * B
+  bool scale_d = true;  // false: D = A * B
 };
 
 // warps.size() == 4, warp 0 of the warpgroup first. The form must have passed check_wgmma_form.
