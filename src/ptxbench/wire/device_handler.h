@@ -6,28 +6,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
+#include <vector>
 
-#include "ptxbench/wire/messages.h"
+#include "ptxbench/wire/answer.h"
 
 namespace ptxbench::wire {
-
-// Why a request was not carried out: a CUDA error number and the reason in words. `call` is set when an unsupported
-// feature was refused by name.
-struct Failure {
-  Code code = Code::kUnknown;
-  std::string message;
-  std::string call;
-};
-template <class T>
-using Answer = tl::expected<T, Failure>;
-
-inline tl::unexpected<Failure> refuse(Code code, std::string message, std::string call = {}) {
-  return tl::unexpected<Failure>(Failure{code, std::move(message), std::move(call)});
-}
 
 struct LaunchOrder {
   std::uint32_t module = 0;
