@@ -5,11 +5,16 @@
 #include <thread>
 
 #include "ptxbench/cli/command.h"
-#include "ptxbench/cli/places.h"
+#include "ptxbench/judge/runner.h"
+#include "ptxbench/judge/suite.h"
 #include "ptxbench/toolchain/locate.h"
 
 namespace ptxbench::cli {
 namespace {
+
+void part(const char* name, const std::filesystem::path& path) {
+  fmt::print("  ok      {:<16} {}\n", name, path.string());
+}
 
 int doctor() {
   int missing = 0;
@@ -27,14 +32,20 @@ int doctor() {
   }
 
   fmt::print("Parts of ptxbench\n");
-  if (auto places = find_places()) {
-    fmt::print("  ok      device-emu       {}\n", places->device_emu_program.string());
-    fmt::print("  ok      host             {}\n", places->host_program.string());
-    fmt::print("  ok      shim             {}\n", places->shim_folder.string());
-    fmt::print("  ok      suites           {}\n", places->suites.string());
+  judge::RunRequest programs;
+  if (auto found = judge::locate_programs(programs)) {
+    part("device-emu", programs.device_program);
+    part("host", programs.host_program);
+    part("shim", programs.shim_folder);
   } else {
     ++missing;
-    fmt::print("  MISSING {}\n", places.error().message);
+    fmt::print("  MISSING {}\n", found.error().message);
+  }
+  if (auto suites = judge::default_suite_folder()) {
+    part("suites", *suites);
+  } else {
+    ++missing;
+    fmt::print("  MISSING {}\n", suites.error().message);
   }
 
   fmt::print("Devices\n");

@@ -1,0 +1,134 @@
+// ptxbench eval: from a .cu file to a verdict in three layers.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "ptxbench/cli/command.h"
+#include "ptxbench/cli/render.h"
+#include "ptxbench/judge/build_evidence.h"
+#include "ptxbench/judge/evaluate.h"
+#include "ptxbench/judge/suite.h"
+#include "ptxbench/toolchain/build.h"
+
+namespace ptxbench::cli {
+namespace {
+
+struct Options {
+  std::string file, task, target = "hopper", workload, device = "auto", rules = "strict", trace;
+  std::uint64_t seed = 0;
+  bool seeded = false, json = false, quiet = false, no_cache = false;
+};
+
+// Progress goes to a terminal only, on one line of stderr that the next message overwrites.
+class Progress {
+ public:
+  explicit Progress(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
+  ~Progress() { clear(); }
+  void say(std::string_view what) {
+    if (shown_) fmt::print(stderr, "\r\x1b[K{} ...", what), std::fflush(stderr);
+  }
+  void clear() {
+    if (shown_) fmt::print(stderr, "\r\x1b[K"), std::fflush(stderr);
+  }
+
+ private:
+  bool shown_;
+};
+
+Result<judge::Suite> load() {
+  PTXBENCH_TRY(const std::filesystem::path folder, judge::default_suite_folder());
+  return judge::load_suite(folder);
+}
+
+Status check_device(const Options& options) {
+  if (options.device == "gpu")
+    return fail(ErrorKind::kUnavailable, "--device gpu: this build has no GPU device process",
+                "use --device emu, the emulated GPU");
+  if (options.target == "blackwell")
+    return fail(ErrorKind::kUnsupported, "--target blackwell: the emulated GPU executes Hopper only so far",
+                "use --target hopper");
+  return {};
+}
+
+Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progress& progress) {
+  PTXBENCH_TRY_STATUS(check_device(options));
+  PTXBENCH_TRY(const judge::Suite suite, load());
+  PTXBENCH_TRY(const auto choices, suite.choose(options.task, options.workload.empty() ? "emu" : options.workload));
+  PTXBENCH_TRY(const schema::GpuTarget target, schema::parse_gpu_target(options.target));
+
+  judge::EvaluateRequest request;
+  PTXBENCH_TRY_STATUS(judge::locate_programs(request.run));
+  progress.say("compile");
+  toolchain::BuildRequest build;
+  build.source = options.file;
+  build.target = target;
+  build.use_cache = !options.no_cache;
+  PTXBENCH_TRY(const toolchain::BuildOutcome outcome, toolchain::build(build));
+  PTXBENCH_TRY(request.build, judge::build_evidence(outcome, build));
+
+  request.target = options.target;
+  request.rules = *schema::rule_set_from(options.rules);
+  if (options.seeded) request.seed = options.seed;
+  request.progress = [&progress](std::string_view what) { progress.say(what); };
+  std::vector<schema::Verdict> verdicts;
+  for (const judge::Suite::Choice& choice : choices) {
+    request.definition = choice.task->definition;
+    request.workload = *choice.workload;
+    request.full_task = choice.task->definition.name == options.task ? "" : options.task;
+    PTXBENCH_TRY(schema::Verdict verdict, judge::evaluate(request, judge::run_candidate));
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+int eval(const Options& options) {
+  Progress progress(options.json);
+  auto verdicts = evaluate_all(options, progress);
+  progress.clear();
+  if (!verdicts) return report(verdicts.error());
+  int exit_code = kExitPassed;
+  std::vector<std::string> records;
+  for (const schema::Verdict& verdict : *verdicts) {
+    exit_code = std::max(exit_code, schema::exit_code(verdict.status()));
+    if (options.json)
+      records.push_back(schema::to_json(verdict));
+    else
+      fmt::print("{}{}", &verdict == &verdicts->front() ? "" : "\n", render(verdict, isatty(STDOUT_FILENO)));
+  }
+  // One workload gives one record; several give an array.
+  if (options.json) fmt::print(records.size() == 1 ? "{}\n" : "[{}]\n", fmt::join(records, ",\n"));
+  return exit_code;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, int& exit_code) {
+  CLI::App* command = add_command(app, "eval", "Judges a kernel: compiles it, runs it, answers with a verdict",
+                                  "ptxbench eval kernels/hopper/gemm.cu --task gemm_n7168_k5120 --json");
+  auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->file, "The candidate: one .cu file that exports run()")->required();
+  command->add_option("--task", options->task, "A name that `ptxbench tasks` lists")->required();
+  command->add_option("--target", options->target, "GPU generation whose instructions are asked for")
+      ->check(CLI::IsMember({"hopper", "blackwell"}))
+      ->capture_default_str();
+  command->add_option("--workload", options->workload,
+                      "A UUID, or emu (the small ones), full, all; by default emu on the emulator");
+  command->add_option("--device", options->device, "Where kernels run; auto: a GPU if there is one")
+      ->check(CLI::IsMember({"auto", "emu", "gpu"}))
+      ->capture_default_str();
+  command->add_option("--rules", options->rules, "Rule set that decides; both are computed")
+      ->check(CLI::IsMember({"strict", "paper"}))
+      ->capture_default_str();
+  auto* seed = command->add_option("--seed", options->seed, "Seed of the inputs; by default a fresh random one");
+  command->add_flag("--json", options->json, "Print the record ptxbench.verdict.v1");
+  command->add_option("--trace", options->trace, "Append the evaluation to this file as a FlashInfer Trace (JSON lines)");
+  command->add_flag("--no-cache", options->no_cache, "Compile anew");
+  command->callback([&exit_code, options, seed] {
+    options->seeded = seed->count() > 0;
+    exit_code = eval(*options);
+  });
+}
+
+}  // namespace ptxbench::cli
