@@ -62,7 +62,8 @@ class Parser {
     return true;
   }
 
-  std::int64_t checked(bool overflowed, std::int64_t value) {
+  // By reference: the builtins write the value while the arguments are evaluated, in no fixed order.
+  std::int64_t checked(bool overflowed, const std::int64_t& value) {
     if (overflowed && values_known_) trouble("the value does not fit in 64 bits");
     return overflowed ? 1 : value;
   }
