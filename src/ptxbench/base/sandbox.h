@@ -27,8 +27,9 @@ enum class SandboxProfile {
   // Programs of ours or of the toolkit on hostile input: may fork, exec and use threads; no sockets, mounts, ptrace,
   // keyrings, perf, bpf ...: those calls fail with EPERM.
   kCompiler,
-  // ptxbench-host: as kCompiler until it calls apply_candidate_seccomp(), from when on only file reads, memory and
-  // calls on descriptors already open work. Any other call ends the process with Ending::kViolation, which names it.
+  // ptxbench-host: files, namespaces and limits from the start; all calls allowed until it calls
+  // apply_candidate_seccomp(), from when on only file reads, memory and calls on descriptors already open work. Any
+  // other call ends the process with Ending::kViolation, which names it.
   kCandidate,
 };
 
