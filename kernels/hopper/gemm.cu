@@ -1,20 +1,22 @@
 // BF16 matrix product for Hopper (sm_90a):  C[M,N] = A[M,K] * B[N,K]^T, sums in FP32, C rounded to BF16.
 //
-// All three matrices are row-major in global memory, so A and B are both contiguous along K ("K-major"): the form that
-// wgmma reads from shared memory without a transposition.
+// All three matrices are row-major in global memory, so A and B are both contiguous along K ("K-major"): the form
+// that wgmma reads from shared memory without a transposition.
 //
 // How it works, in five steps:
-//   1. One CTA per SM walks over output tiles of 128 x 256 ("persistent" kernel). It has three warpgroups (128 threads each).
-//   2. Warpgroup 0 is the producer: one thread of it asks the Tensor Memory Accelerator (TMA) to copy 64-wide slices of A and B
-//      into a ring of four shared-memory stages.
+//   1. One CTA per SM walks over output tiles of 128 x 256 ("persistent" kernel). It has three warpgroups (128
+//      threads each).
+//   2. Warpgroup 0 is the producer: one thread of it asks the Tensor Memory Accelerator (TMA) to copy 64-wide slices
+//      of A and B into a ring of four shared-memory stages.
 //   3. Warpgroups 1 and 2 are the consumers: each owns 64 rows of the tile and keeps its 64 x 256 sums in registers
 //      (128 per thread). wgmma multiplies straight out of shared memory.
-//   4. Two mbarriers per stage hand it to and fro: "full" (the bytes have landed) and "empty" (the wgmmas have read them).
-//   5. At the end of a tile each consumer packs its sums to BF16, writes them to shared memory with stmatrix and lets the TMA
-//      store them, while the producer already loads the next tile.
+//   4. Two mbarriers per stage hand it to and fro: "full" (the bytes have landed) and "empty" (the wgmmas have read
+//      them).
+//   5. At the end of a tile each consumer packs its sums to BF16, writes them to shared memory with stmatrix and
+//      lets the TMA store them, while the producer already loads the next tile.
 //
-// The TMA knows the sizes of the matrices: what lies outside reads as zero and is not written. So any M and N work, and any
-// K; N and K must be multiples of 8, because the TMA wants the rows of a matrix 16 bytes apart.
+// The TMA knows the sizes of the matrices: what lies outside reads as zero and is not written. So any M and N work,
+// and any K; N and K must be multiples of 8, because the TMA wants the rows of a matrix 16 bytes apart.
 //
 // Names in quotes in the comments are sections of NVIDIA's PTX ISA manual (version 9.0).
 
@@ -48,8 +50,8 @@ constexpr uint32_t kBytesA = kTileM * kTileK * 2;
 constexpr uint32_t kBytesB = kTileN * kTileK * 2;
 constexpr uint32_t kBytesPanel = kWgmmaM * kPanelN * 2;
 
-// Dynamic shared memory. Every tile that the TMA swizzles by 128 bytes must start at a multiple of 1024 bytes: the pattern
-// repeats every 8 rows of 128 bytes, and wgmma computes it from the address bits.
+// Dynamic shared memory. Every tile that the TMA swizzles by 128 bytes must start at a multiple of 1024 bytes: the
+// pattern repeats every 8 rows of 128 bytes, and wgmma computes it from the address bits.
 struct SharedStorage {
   alignas(1024) uint8_t a[kStages][kBytesA];
   alignas(1024) uint8_t b[kStages][kBytesB];
@@ -86,9 +88,9 @@ __device__ __forceinline__ void mbarrier_arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// "mbarrier.test_wait / try_wait": waits until the phase with this parity is complete. Phases count 0, 1, 2, ... and the
-// parity is the lowest bit. A fresh barrier is in phase 0, and the phase before it, of parity 1, counts as complete.
-// try_wait gives up after a time that the hardware chooses, hence the loop.
+// "mbarrier.test_wait / try_wait": waits until the phase with this parity is complete. Phases count 0, 1, 2, ... and
+// the parity is the lowest bit. A fresh barrier is in phase 0, and the phase before it, of parity 1, counts as
+// complete. try_wait gives up after a time that the hardware chooses, hence the loop.
 __device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity) {
   asm volatile(
       "{\n"
@@ -101,8 +103,9 @@ __device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity)
       : "memory");
 }
 
-// "cp.async.bulk.tensor": copies the box at column x, row y of the tensor behind `map` to shared memory. It runs on its own
-// and reports the bytes to `barrier`. Boxes that reach outside the tensor are filled with zeros, and count in full.
+// "cp.async.bulk.tensor": copies the box at column x, row y of the tensor behind `map` to shared memory. It runs on
+// its own and reports the bytes to `barrier`. Boxes that reach outside the tensor are filled with zeros, and count
+// in full.
 __device__ __forceinline__ void tma_load(uint32_t destination, const CUtensorMap* map, int x, int y, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
@@ -129,8 +132,8 @@ __device__ __forceinline__ void tma_store_wait_read() {
 // Waits until all of this thread's stores are in global memory.
 __device__ __forceinline__ void tma_store_wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
-// "Async proxy": ordinary stores to shared memory and the TMA use different paths. This fence makes the stores of this
-// thread visible to the TMA; it comes before the barrier after which another thread starts the TMA.
+// "Async proxy": ordinary stores to shared memory and the TMA use different paths. This fence makes the stores of
+// this thread visible to the TMA; it comes before the barrier after which another thread starts the TMA.
 __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // Loads the descriptor into the cache ahead of its first use.
@@ -178,8 +181,8 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// For the compiler, the sums are ready as soon as the wgmma statement is over. This statement without instructions "uses and
-// changes" them, so that no read of a sum can move above the wait in front of it.
+// For the compiler, the sums are ready as soon as the wgmma statement is over. This statement without instructions
+// "uses and changes" them, so that no read of a sum can move above the wait in front of it.
 __device__ __forceinline__ void sums_change_here(float (&sums)[kSumsPerThread]) {
 #pragma unroll
   for (int i = 0; i < kSumsPerThread; ++i) asm volatile("" : "+f"(sums[i])::"memory");
@@ -191,7 +194,8 @@ __device__ __forceinline__ void sums_change_here(float (&sums)[kSumsPerThread]) 
 
 // "wgmma.mma_async": d[64,256] = a[64,16] * b[256,16]^T + (accumulate ? d : 0), for a warpgroup, asynchronously.
 // The last four immediates: +a, +b, a is K-major, b is K-major.
-// "Register fragments": lane l of warp w holds the rows 16w + l/4 and 8 below it, and of each 8 columns the two at 2(l%4):
+// "Register fragments": lane l of warp w holds the rows 16w + l/4 and 8 below it, and of each 8 columns the two at
+// 2(l%4):
 //   d[4j], d[4j+1] in the upper row, d[4j+2], d[4j+3] in the lower one, at columns 8j + 2(l%4) and one further.
 __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[kSumsPerThread], uint64_t a, uint64_t b, bool accumulate) {
   asm volatile(
@@ -247,8 +251,8 @@ struct RingPosition {
   }
 };
 
-// The output is cut into tiles_m x tiles_n tiles. Groups of kGroupM tile rows are walked column by column: the CTAs that run
-// at the same time then share few rows of A and few of B, which fit into L2.
+// The output is cut into tiles_m x tiles_n tiles. Groups of kGroupM tile rows are walked column by column: the CTAs
+// that run at the same time then share few rows of A and few of B, which fit into L2.
 struct TileWalk {
   int tiles_m;
   int tiles_n;
@@ -272,7 +276,8 @@ __device__ __forceinline__ void produce(SharedStorage& shared, const CUtensorMap
     int m, n;
     walk.locate(tile, &m, &n);
     for (int slice = 0; slice < slices; ++slice) {
-      // In the first round nobody has used the stage: the parity before the current one is "complete" on a fresh barrier.
+      // In the first round nobody has used the stage: the parity before the current one is "complete" on a fresh
+      // barrier.
       mbarrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
       const uint32_t full = shared_address(&shared.full[ring.stage]);
       mbarrier_arrive_expect_tx(full, kBytesA + kBytesB);
@@ -295,13 +300,14 @@ __device__ __forceinline__ void multiply(SharedStorage& shared, RingPosition& ri
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < kTileK / kWgmmaK; ++k) {
-      // 16 elements further along K are 32 bytes further in the swizzled row: the swizzle is applied to the final address.
+      // 16 elements further along K are 32 bytes further in the swizzled row: the swizzle is applied to the final
+      // address.
       const uint64_t step = static_cast<uint64_t>(k) * kWgmmaK * 2 >> 4;
       wgmma_m64n256k16(sums, a + step, b + step, slice > 0 || k > 0);
     }
     wgmma_commit();
-    // One group may keep running, so the tensor cores do not idle while we wait for the next stage. The group before it has
-    // then finished, and its stage may be overwritten. Each warp answers for its own part of the wgmmas.
+    // One group may keep running, so the tensor cores do not idle while we wait for the next stage. The group before
+    // it has then finished, and its stage may be overwritten. Each warp answers for its own part of the wgmmas.
     wgmma_wait<1>();
     if (slice > 0 && first_lane) mbarrier_arrive(shared_address(&shared.empty[previous_stage]));
     previous_stage = ring.stage;
@@ -318,8 +324,8 @@ __device__ __forceinline__ void store(SharedStorage& shared, const CUtensorMap* 
   const int thread = threadIdx.x % kWarpgroup;
   const int lane = thread % 32;
   const int barrier = 1 + consumer;  // one named barrier per consumer warpgroup
-  // The row and the 16-byte chunk whose address this lane gives to stmatrix: matrices 0 and 1 are the upper and lower 8 rows
-  // of the left 8 columns, 2 and 3 those of the right 8 columns.
+  // The row and the 16-byte chunk whose address this lane gives to stmatrix: matrices 0 and 1 are the upper and
+  // lower 8 rows of the left 8 columns, 2 and 3 those of the right 8 columns.
   const int row = thread / 32 * 16 + lane % 16;
   const int chunk = lane / 16;
 #pragma unroll
@@ -404,8 +410,8 @@ EncodeTiled find_encode_tiled() {
   return reinterpret_cast<EncodeTiled>(function);
 }
 
-// Describes a row-major BF16 matrix and the box of it that one TMA instruction moves. Sizes are in elements, the innermost
-// dimension comes first. Boxes are 64 elements = 128 bytes wide, as the 128-byte swizzle needs.
+// Describes a row-major BF16 matrix and the box of it that one TMA instruction moves. Sizes are in elements, the
+// innermost dimension comes first. Boxes are 64 elements = 128 bytes wide, as the 128-byte swizzle needs.
 CUtensorMap make_map(void* data, uint64_t rows, uint64_t columns, uint32_t box_rows) {
   static const EncodeTiled encode = find_encode_tiled();
   const cuuint64_t sizes[2] = {columns, rows};
@@ -445,8 +451,8 @@ void run(ptxbench::TensorView a, ptxbench::TensorView b, ptxbench::TensorView c)
   check(cudaFuncSetAttribute(gemm_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(SharedStorage)),
         "cudaFuncSetAttribute");
   const int tiles = walk.tiles_m * walk.tiles_n;
-  gemm_kernel < <<tiles<processors ? tiles : processors, kThreads, sizeof(SharedStorage)>>>(map_a, map_b, map_c, walk,
-                                                                                            slices);
+  const int ctas = tiles < processors ? tiles : processors;
+  gemm_kernel<<<ctas, kThreads, sizeof(SharedStorage)>>>(map_a, map_b, map_c, walk, slices);
   check(cudaGetLastError(), "launching gemm_kernel");
 }
 
