@@ -23,8 +23,15 @@ Checked<MatrixDescriptor> decode_matrix_descriptor(uint64_t bits);
 
 enum class Major : uint8_t { kK, kMN };  // which dimension is contiguous in memory
 
-// Where the 16-byte chunk lies that holds elements `chunk` of the contiguous dimension, `row` of the other.
-// K-major: row = m or n index, chunk = k / (16 / element size). MN-major: row = k index, chunk = mn / (16 / element size).
-uint32_t chunk_address(const MatrixDescriptor& descriptor, Major major, uint32_t row, uint32_t chunk);
+// A core matrix: 8 lines of 16 bytes. K-major: lines are 8 consecutive m or n, 16 bytes of k each. MN-major: lines are 8
+// consecutive k, 16 bytes of m or n each. `outer` counts core matrices along m or n, `k` along k.
+// Line i is at apply_swizzle(descriptor.swizzle, address + i * pitch). The layouts, in units of 16 bytes ("Canonical Layouts"):
+//   K-major   none ((8,m),(1,2)):((1,SBO),(-,LBO))    swizzled, W lines wide ((8,m),2):((W,SBO),1)
+//   MN-major  none ((1,m),(8,k)):((-,SBO),(1,LBO))    swizzled ((W,m),(8,k)):((1,LBO),(W,SBO))
+struct CoreMatrix {
+  uint32_t address = 0;  // linear shared address of line 0, before the swizzle
+  uint32_t pitch = 0;    // bytes between lines
+};
+CoreMatrix core_matrix(const MatrixDescriptor& descriptor, Major major, uint32_t outer, uint32_t k);
 
 }  // namespace ptxbench::emu
