@@ -50,7 +50,8 @@ TEST_P(MmaKernelTest, EqualsSequentialFma) {
           return registers[reg][row % 8 * 4 + column % 8 / 2];
         };
         for (uint32_t row = 0; row < 64; ++row) {
-          for (uint32_t column = 0; column < n; ++column) place(row, column) = std::bit_cast<uint32_t>(d[row * n + column]);
+          for (uint32_t column = 0; column < n; ++column)
+            place(row, column) = std::bit_cast<uint32_t>(d[row * n + column]);
         }
         std::vector<WarpAccumulators> warps;
         for (uint32_t w = 0; w < 4; ++w) warps.push_back(registers.data() + w * n / 2);

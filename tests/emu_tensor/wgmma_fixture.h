@@ -52,7 +52,10 @@ struct Layout {
   // Byte address of element (mn, k) of `size` bytes.
   uint32_t address(uint32_t mn, uint32_t k, uint32_t size) const {
     const uint32_t per_chunk = 16 / size;
-    const uint32_t width = swizzle == Swizzle::k128B ? 128 : swizzle == Swizzle::k64B ? 64 : swizzle == Swizzle::k32B ? 32 : 16;
+    const uint32_t width = swizzle == Swizzle::k128B  ? 128
+                           : swizzle == Swizzle::k64B ? 64
+                           : swizzle == Swizzle::k32B ? 32
+                                                      : 16;
     if (swizzle == Swizzle::kNone) {
       // Core matrices of 8 lines x 16 bytes, packed; `leading` apart along k, `stride` apart along m or n.
       const uint32_t line = mn_major ? k % 8 : mn % 8;
@@ -78,7 +81,8 @@ class Warpgroup {
  public:
   explicit Warpgroup(uint32_t d_registers) : count_(d_registers), words_(4 * (d_registers + 4) * 32) {
     for (uint32_t w = 0; w < 4; ++w) {
-      for (uint32_t i = 0; i < d_registers + 4; ++i) pointers_.push_back(words_.data() + (w * (d_registers + 4) + i) * 32);
+      for (uint32_t i = 0; i < d_registers + 4; ++i)
+        pointers_.push_back(words_.data() + (w * (d_registers + 4) + i) * 32);
     }
     for (uint32_t w = 0; w < 4; ++w) {
       uint32_t** first = pointers_.data() + w * (d_registers + 4);
@@ -89,7 +93,9 @@ class Warpgroup {
 
   const std::vector<WgmmaWarp>& warps() const { return warps_; }
   uint32_t& d(uint32_t thread, uint32_t reg) { return pointers_[thread / 32 * (count_ + 4) + reg][thread % 32]; }
-  uint32_t& a(uint32_t thread, uint32_t reg) { return pointers_[thread / 32 * (count_ + 4) + count_ + reg][thread % 32]; }
+  uint32_t& a(uint32_t thread, uint32_t reg) {
+    return pointers_[thread / 32 * (count_ + 4) + count_ + reg][thread % 32];
+  }
   const std::vector<uint32_t>& words() const { return words_; }
   std::vector<uint32_t>& words() { return words_; }
 

@@ -26,7 +26,7 @@ constexpr uint32_t kBytes = 200 * 1024;
 struct Problem {
   WgmmaForm form;
   std::vector<std::byte> memory = std::vector<std::byte>(kBytes, std::byte{0x7f});  // 0x7f7f: a huge bf16, f16 NaN
-  std::vector<double> a, b;                                                          // 64 x k, n x k
+  std::vector<double> a, b;                                                         // 64 x k, n x k
 
   SharedView shared() { return {memory.data(), kBytes, kBase}; }
 
@@ -36,8 +36,8 @@ struct Problem {
   }
 
   void store(uint32_t address, double value) {
-    const auto bits = static_cast<uint16_t>(numeric::encode(
-        form.a_type == MmaType::kF16 ? numeric::Format::kF16 : numeric::Format::kBF16, value));
+    const auto bits = static_cast<uint16_t>(
+        numeric::encode(form.a_type == MmaType::kF16 ? numeric::Format::kF16 : numeric::Format::kBF16, value));
     std::memcpy(memory.data() + (address - kBase), &bits, 2);
   }
 
@@ -71,7 +71,7 @@ Layout packed(Swizzle swizzle, bool mn_major, uint32_t outer, uint32_t start) {
     layout.stride = 256;  // core matrices of m or n after both of k
     layout.leading = mn_major ? 128 : 128;
   } else if (mn_major) {
-    layout.stride = width * 8;                                // next 8 k
+    layout.stride = width * 8;                                  // next 8 k
     layout.leading = (outer > width / 2 ? 1 : 1) * width * 16;  // next width / 2 elements of m or n
   } else {
     layout.stride = width * 8;
@@ -110,12 +110,13 @@ TEST(Wgmma, EveryLayoutOfBothOperands) {
       for_each_d(n, [&](uint32_t t, uint32_t i, uint32_t row, uint32_t column) {
         group.d(t, i) = std::bit_cast<uint32_t>(static_cast<float>(row) - static_cast<float>(column));
       });
-      const auto done = wgmma_compute(problem.form, {a.descriptor(), b.descriptor(), true}, group.warps(), problem.shared());
+      const auto done =
+          wgmma_compute(problem.form, {a.descriptor(), b.descriptor(), true}, group.warps(), problem.shared());
       ASSERT_TRUE(done) << done.error().message;
       for_each_d(n, [&](uint32_t t, uint32_t i, uint32_t row, uint32_t column) {
         ASSERT_EQ(as_float(group.d(t, i)), problem.product(row, column) + row - column)
-            << "swizzles " << int(c.swizzle_a) << int(c.swizzle_b) << " mn " << c.mn_a << c.mn_b << " n " << n << " row "
-            << row << " column " << column;
+            << "swizzles " << int(c.swizzle_a) << int(c.swizzle_b) << " mn " << c.mn_a << c.mn_b << " n " << n
+            << " row " << row << " column " << column;
       });
     }
   }
@@ -170,7 +171,10 @@ TEST(Wgmma, ChainEqualsSingleInstructionsBitForBit) {
   for (bool mn_major : {false, true}) {
     for (MmaAccumulator accumulator : {MmaAccumulator::kF32, MmaAccumulator::kF16}) {
       Problem problem;
-      problem.form = {.a_type = MmaType::kF16, .b_type = MmaType::kF16, .accumulator = accumulator, .n = 176,
+      problem.form = {.a_type = MmaType::kF16,
+                      .b_type = MmaType::kF16,
+                      .accumulator = accumulator,
+                      .n = 176,
                       .transpose_b = mn_major};
       constexpr uint32_t kK = 96;
       std::vector<WgmmaStep> steps;
@@ -191,7 +195,8 @@ TEST(Wgmma, ChainEqualsSingleInstructionsBitForBit) {
         if (cleared_at < steps.size()) steps[cleared_at].scale_d = false;
         Warpgroup chained(registers), single(registers);
         for (size_t i = 0; i < chained.words().size(); ++i) {
-          const uint32_t value = accumulator == MmaAccumulator::kF32 ? std::bit_cast<uint32_t>(0.37f * (i % 13)) : 0x3a013c55;
+          const uint32_t value =
+              accumulator == MmaAccumulator::kF32 ? std::bit_cast<uint32_t>(0.37f * (i % 13)) : 0x3a013c55;
           chained.words()[i] = single.words()[i] = value;
         }
         ASSERT_TRUE(wgmma_compute_chain(problem.form, steps, chained.warps(), problem.shared()));
@@ -264,11 +269,13 @@ TEST(WgmmaErrors, DescriptorsThatMeanNothing) {
   Warpgroup group(4);
   const uint64_t good = test::make_descriptor(0x800, 16, 1024, Swizzle::k128B);
   for (unsigned bit : {14u, 15u, 30u, 31u, 46u, 48u, 52u, 61u}) {
-    const auto done = wgmma_compute(problem.form, {good | uint64_t{1} << bit, good, true}, group.warps(), problem.shared());
+    const auto done =
+        wgmma_compute(problem.form, {good | uint64_t{1} << bit, good, true}, group.warps(), problem.shared());
     ASSERT_FALSE(done) << bit;
     EXPECT_EQ(done.error().kind, FaultKind::kBadDescriptor);
   }
-  const auto based = wgmma_compute(problem.form, {good, good | uint64_t{3} << 49, true}, group.warps(), problem.shared());
+  const auto based =
+      wgmma_compute(problem.form, {good, good | uint64_t{3} << 49, true}, group.warps(), problem.shared());
   ASSERT_FALSE(based);
   EXPECT_EQ(based.error().kind, FaultKind::kUnsupported);
   EXPECT_THAT(based.error().message, HasSubstr("base offset 3"));
@@ -283,7 +290,8 @@ TEST(WgmmaErrors, FormsThatTheManualDoesNotList) {
   EXPECT_TRUE(refused({.accumulator = MmaAccumulator::kF16}));
   EXPECT_TRUE(refused({.a_in_registers = true, .transpose_a = true}));
   EXPECT_TRUE(refused({.a_type = MmaType::kTF32, .b_type = MmaType::kTF32, .transpose_b = true}));
-  const WgmmaForm integers{.a_type = MmaType::kS8, .b_type = MmaType::kU8, .accumulator = MmaAccumulator::kS32, .n = 32};
+  const WgmmaForm integers{
+      .a_type = MmaType::kS8, .b_type = MmaType::kU8, .accumulator = MmaAccumulator::kS32, .n = 32};
   EXPECT_FALSE(refused(integers));
   WgmmaForm odd = integers;
   odd.n = 40;

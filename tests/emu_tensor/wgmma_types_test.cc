@@ -98,8 +98,8 @@ TEST_P(WgmmaTypes, SharedAndRegisterOperandsInAllSwizzles) {
   std::mt19937 random(11);
   for (Swizzle swizzle : {Swizzle::kNone, Swizzle::k32B, Swizzle::k64B, Swizzle::k128B}) {
     for (bool registers : {false, true}) {
-      const WgmmaForm form{.a_type = a_type, .b_type = b_type, .accumulator = accumulator, .n = 80,
-                           .a_in_registers = registers};
+      const WgmmaForm form{
+          .a_type = a_type, .b_type = b_type, .accumulator = accumulator, .n = 80, .a_in_registers = registers};
       ASSERT_TRUE(check_wgmma_form(form));
       const Numbers numbers(form, random);
       const uint32_t stride = swizzle == Swizzle::kNone ? 256 : 8 * swizzle_row_bytes(swizzle);
@@ -110,7 +110,9 @@ TEST_P(WgmmaTypes, SharedAndRegisterOperandsInAllSwizzles) {
       const bool half = accumulator == MmaAccumulator::kF16;
       Warpgroup group(half ? 20 : 40);
       if (registers) place_registers(group, a_type, numbers.a, numbers.k);
-      const auto initial = [&](uint32_t row, uint32_t column) { return static_cast<int>(row) - static_cast<int>(column); };
+      const auto initial = [&](uint32_t row, uint32_t column) {
+        return static_cast<int>(row) - static_cast<int>(column);
+      };
       for_each_d(80, [&](uint32_t t, uint32_t i, uint32_t row, uint32_t column) {
         const int value = initial(row, column);
         if (half) {
@@ -126,7 +128,8 @@ TEST_P(WgmmaTypes, SharedAndRegisterOperandsInAllSwizzles) {
         const int64_t expected = numbers.product(row, column) + initial(row, column);
         if (half) {
           const auto bits = static_cast<uint16_t>(group.d(t, i / 2) >> (16 * (i % 2)));
-          ASSERT_EQ(bits, numeric::encode(numeric::Format::kF16, static_cast<double>(expected))) << row << ' ' << column;
+          ASSERT_EQ(bits, numeric::encode(numeric::Format::kF16, static_cast<double>(expected)))
+              << row << ' ' << column;
         } else if (accumulator == MmaAccumulator::kS32) {
           ASSERT_EQ(static_cast<int32_t>(group.d(t, i)), expected) << row << ' ' << column;
         } else {
@@ -137,22 +140,24 @@ TEST_P(WgmmaTypes, SharedAndRegisterOperandsInAllSwizzles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, WgmmaTypes,
-    testing::Values(TypeCase{MmaType::kBF16, MmaType::kBF16, MmaAccumulator::kF32},
-                    TypeCase{MmaType::kF16, MmaType::kF16, MmaAccumulator::kF32},
-                    TypeCase{MmaType::kF16, MmaType::kF16, MmaAccumulator::kF16},
-                    TypeCase{MmaType::kTF32, MmaType::kTF32, MmaAccumulator::kF32},
-                    TypeCase{MmaType::kE4M3, MmaType::kE4M3, MmaAccumulator::kF32},
-                    TypeCase{MmaType::kE4M3, MmaType::kE5M2, MmaAccumulator::kF16},
-                    TypeCase{MmaType::kE5M2, MmaType::kE4M3, MmaAccumulator::kF32},
-                    TypeCase{MmaType::kS8, MmaType::kS8, MmaAccumulator::kS32},
-                    TypeCase{MmaType::kU8, MmaType::kS8, MmaAccumulator::kS32},
-                    TypeCase{MmaType::kU8, MmaType::kU8, MmaAccumulator::kS32}));
+INSTANTIATE_TEST_SUITE_P(All, WgmmaTypes,
+                         testing::Values(TypeCase{MmaType::kBF16, MmaType::kBF16, MmaAccumulator::kF32},
+                                         TypeCase{MmaType::kF16, MmaType::kF16, MmaAccumulator::kF32},
+                                         TypeCase{MmaType::kF16, MmaType::kF16, MmaAccumulator::kF16},
+                                         TypeCase{MmaType::kTF32, MmaType::kTF32, MmaAccumulator::kF32},
+                                         TypeCase{MmaType::kE4M3, MmaType::kE4M3, MmaAccumulator::kF32},
+                                         TypeCase{MmaType::kE4M3, MmaType::kE5M2, MmaAccumulator::kF16},
+                                         TypeCase{MmaType::kE5M2, MmaType::kE4M3, MmaAccumulator::kF32},
+                                         TypeCase{MmaType::kS8, MmaType::kS8, MmaAccumulator::kS32},
+                                         TypeCase{MmaType::kU8, MmaType::kS8, MmaAccumulator::kS32},
+                                         TypeCase{MmaType::kU8, MmaType::kU8, MmaAccumulator::kS32}));
 
 TEST(WgmmaIntegers, WrapsOrSaturates) {
   for (bool saturate : {false, true}) {
-    const WgmmaForm form{.a_type = MmaType::kU8, .b_type = MmaType::kU8, .accumulator = MmaAccumulator::kS32, .n = 8,
+    const WgmmaForm form{.a_type = MmaType::kU8,
+                         .b_type = MmaType::kU8,
+                         .accumulator = MmaAccumulator::kS32,
+                         .n = 8,
                          .saturate = saturate};
     const Layout a{Swizzle::k32B, false, 0x1000, 16, 256}, b{Swizzle::k32B, false, 0x4000, 16, 256};
     Shared shared;
