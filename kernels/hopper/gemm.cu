@@ -29,9 +29,7 @@
 
 namespace {
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Shape of the work. Lengths are in elements unless the name says bytes.
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- Shape of the work. Lengths are in elements unless the name says bytes.
 
 constexpr int kTileM = 128;                   // rows of C per CTA: 64 for each consumer warpgroup
 constexpr int kTileN = 256;                   // columns of C per CTA: the widest wgmma
@@ -61,9 +59,7 @@ struct SharedStorage {
 };
 static_assert(sizeof(SharedStorage) <= 232448, "a Hopper CTA can have 227 KiB of shared memory");
 
-// ---------------------------------------------------------------------------------------------------------------------
-// PTX in small wrappers. Shared-memory addresses are 32-bit addresses inside the shared window, as PTX wants them.
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- PTX in small wrappers. Shared-memory addresses are 32-bit addresses inside the shared window.
 
 __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
@@ -188,14 +184,14 @@ __device__ __forceinline__ void sums_change_here(float (&sums)[kSumsPerThread]) 
   for (int i = 0; i < kSumsPerThread; ++i) asm volatile("" : "+f"(sums[i])::"memory");
 }
 
-#define EIGHT_SUMS(i)                                                                                         \
-  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
-      "+f"(d[i + 7])
+// The operands d[i], d[i + 1], ... of an asm statement.
+#define FOUR(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define SIXTEEN(i) FOUR(i), FOUR(i + 4), FOUR(i + 8), FOUR(i + 12)
+#define SIXTY_FOUR(i) SIXTEEN(i), SIXTEEN(i + 16), SIXTEEN(i + 32), SIXTEEN(i + 48)
 
 // "wgmma.mma_async": d[64,256] = a[64,16] * b[256,16]^T + (accumulate ? d : 0), for a warpgroup, asynchronously.
 // The last four immediates: +a, +b, a is K-major, b is K-major.
-// "Register fragments": lane l of warp w holds the rows 16w + l/4 and 8 below it, and of each 8 columns the two at
-// 2(l%4):
+// "Register fragments": lane l of warp w holds rows 16w + l/4 and 8 below, and of each 8 columns the two at 2(l%4):
 //   d[4j], d[4j+1] in the upper row, d[4j+2], d[4j+3] in the lower one, at columns 8j + 2(l%4) and one further.
 __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[kSumsPerThread], uint64_t a, uint64_t b, bool accumulate) {
   asm volatile(
@@ -213,9 +209,7 @@ __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[kSumsPerThread], uin
       " %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
       "%128, %129, accumulate, 1, 1, 0, 0;\n"
       "}\n"
-      : EIGHT_SUMS(0), EIGHT_SUMS(8), EIGHT_SUMS(16), EIGHT_SUMS(24), EIGHT_SUMS(32), EIGHT_SUMS(40), EIGHT_SUMS(48),
-        EIGHT_SUMS(56), EIGHT_SUMS(64), EIGHT_SUMS(72), EIGHT_SUMS(80), EIGHT_SUMS(88), EIGHT_SUMS(96), EIGHT_SUMS(104),
-        EIGHT_SUMS(112), EIGHT_SUMS(120)
+      : SIXTY_FOUR(0), SIXTY_FOUR(64)
       : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
@@ -234,9 +228,7 @@ __device__ __forceinline__ void stmatrix_x4(uint32_t row_address, uint32_t r0, u
                : "memory");
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// The kernel
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- The kernel
 
 // Which stage comes next, and the parity of its phase: it flips each time the ring comes round.
 struct RingPosition {
@@ -389,12 +381,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Host side
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- Host side
 
 void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw ptxbench::Error(what, cudaGetErrorString(error));
+  if (error != cudaSuccess) throw ptxbench::ffi::Failure("RuntimeError", "%s: %s", what, cudaGetErrorString(error));
 }
 
 // cuTensorMapEncodeTiled belongs to the driver; asking the runtime for it saves linking libcuda.
@@ -406,7 +396,7 @@ EncodeTiled find_encode_tiled() {
   check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
         "finding cuTensorMapEncodeTiled");
   if (found != cudaDriverEntryPointSuccess)
-    throw ptxbench::Error("finding cuTensorMapEncodeTiled", "the driver does not have it");
+    throw ptxbench::ffi::Failure("RuntimeError", "the driver has no cuTensorMapEncodeTiled");
   return reinterpret_cast<EncodeTiled>(function);
 }
 
@@ -423,20 +413,20 @@ CUtensorMap make_map(void* data, uint64_t rows, uint64_t columns, uint32_t box_r
                                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
-    throw ptxbench::Error("cuTensorMapEncodeTiled", "the matrix cannot be described to the TMA");
+    throw ptxbench::ffi::Failure("RuntimeError", "cuTensorMapEncodeTiled: error %d", static_cast<int>(result));
   return map;
 }
 
 }  // namespace
 
-void run(ptxbench::TensorView a, ptxbench::TensorView b, ptxbench::TensorView c) {
+void run(ptxbench::Tensor<__nv_bfloat16> a, ptxbench::Tensor<__nv_bfloat16> b, ptxbench::Tensor<__nv_bfloat16> c) {
   const int64_t m = a.size(0);
   const int64_t k = a.size(1);
   const int64_t n = b.size(0);
   if (b.size(1) != k || c.size(0) != m || c.size(1) != n)
-    throw ptxbench::Error("gemm", "shapes must be A[M,K], B[N,K], C[M,N]");
+    throw ptxbench::ffi::Failure("ValueError", "shapes must be A[M,K], B[N,K], C[M,N]");
   if (n % 8 != 0 || k % 8 != 0)
-    throw ptxbench::Error("gemm", "N and K must be multiples of 8 (the TMA needs rows 16 bytes apart)");
+    throw ptxbench::ffi::Failure("ValueError", "N and K must be multiples of 8 (the TMA needs rows 16 bytes apart)");
 
   const CUtensorMap map_a = make_map(a.data(), m, k, kTileM);
   const CUtensorMap map_b = make_map(b.data(), n, k, kTileN);
@@ -450,9 +440,10 @@ void run(ptxbench::TensorView a, ptxbench::TensorView b, ptxbench::TensorView c)
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
   check(cudaFuncSetAttribute(gemm_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(SharedStorage)),
         "cudaFuncSetAttribute");
+  const auto stream = static_cast<cudaStream_t>(ptxbench::current_stream());
   const int tiles = walk.tiles_m * walk.tiles_n;
   const int ctas = tiles < processors ? tiles : processors;
-  gemm_kernel<<<ctas, kThreads, sizeof(SharedStorage)>>>(map_a, map_b, map_c, walk, slices);
+  gemm_kernel<<<ctas, kThreads, sizeof(SharedStorage), stream>>>(map_a, map_b, map_c, walk, slices);
   check(cudaGetLastError(), "launching gemm_kernel");
 }
 

@@ -35,9 +35,7 @@ namespace {
 // Causal: query i sees the keys 0 .. i. The only line in which mha_fwd.cu and mha_fwd_causal.cu differ:
 constexpr bool kCausal = true;
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Shape of the work. Lengths are in elements unless the name says bytes.
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- Shape of the work. Lengths are in elements unless the name says bytes.
 
 constexpr int kHeadDim = 128;
 constexpr int kTileQ = 128;                   // query rows per CTA: 64 for each consumer warpgroup
@@ -71,9 +69,7 @@ struct SharedStorage {
 };
 static_assert(sizeof(SharedStorage) <= 232448, "a Hopper CTA can have 227 KiB of shared memory");
 
-// ---------------------------------------------------------------------------------------------------------------------
-// PTX in small wrappers. Shared-memory addresses are 32-bit addresses inside the shared window, as PTX wants them.
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- PTX in small wrappers. Shared-memory addresses are 32-bit addresses inside the shared window.
 
 __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
@@ -85,9 +81,7 @@ __device__ __forceinline__ void mbarrier_init(uint64_t* barrier, uint32_t arriva
 }
 
 // "membar / fence": makes the initialised barriers visible to the TMA (which signals them) before anyone uses them.
-__device__ __forceinline__ void fence_mbarrier_init() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
+__device__ __forceinline__ void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
 // "mbarrier.arrive" with expect_tx: this is one arrival, and the phase also waits for `bytes` from the TMA.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t* barrier, uint32_t bytes) {
@@ -115,8 +109,7 @@ __device__ __forceinline__ void mbarrier_wait(uint64_t* barrier, uint32_t parity
 }
 
 // "cp.async.bulk.tensor": copies the box at (x, y, z) of the tensor behind `map` to shared memory. It runs on its
-// own and reports the bytes to `barrier`. Boxes that reach outside the tensor are filled with zeros, and count in
-// full.
+// own and reports the bytes to `barrier`. Boxes that reach outside the tensor are filled with zeros.
 __device__ __forceinline__ void tma_load(void* destination, const CUtensorMap* map, int x, int y, int z,
                                          uint64_t* barrier) {
   asm volatile(
@@ -162,8 +155,8 @@ __device__ __forceinline__ void increase_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-// "Asynchronous warpgroup level matrix shared memory layout" / "Matrix descriptor format": where an operand lies and
-// how.
+// "Asynchronous warpgroup level matrix shared memory layout" / "Matrix descriptor format": where an operand
+// lies and how.
 //   bits  0-13  start address / 16
 //   bits 16-29  leading dimension byte offset / 16
 //   bits 32-45  stride dimension byte offset / 16
@@ -208,17 +201,14 @@ __device__ __forceinline__ void registers_change_here(uint32_t (&fragments)[kSum
   for (int i = 0; i < kSums / 2; ++i) asm volatile("" : "+r"(fragments[i])::"memory");
 }
 
-#define EIGHT_SUMS(i)                                                                                         \
-  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
-      "+f"(d[i + 7])
-#define ALL_SUMS                                                                                                \
-  EIGHT_SUMS(0), EIGHT_SUMS(8), EIGHT_SUMS(16), EIGHT_SUMS(24), EIGHT_SUMS(32), EIGHT_SUMS(40), EIGHT_SUMS(48), \
-      EIGHT_SUMS(56)
+// The operands d[i], d[i + 1], ... of an asm statement.
+#define FOUR(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define SIXTEEN(i) FOUR(i), FOUR(i + 4), FOUR(i + 8), FOUR(i + 12)
+#define SIXTY_FOUR(i) SIXTEEN(i), SIXTEEN(i + 16), SIXTEEN(i + 32), SIXTEEN(i + 48)
 
 // "wgmma.mma_async": d[64,128] = a[64,16] * b[128,16]^T + (accumulate ? d : 0), for a warpgroup, asynchronously.
 // Both operands in shared memory. The last four immediates: +a, +b, a is K-major, b is K-major.
-// "Register fragments": lane l of warp w holds the rows 16w + l/4 and 8 below it, and of each 8 columns the two at
-// 2(l%4):
+// "Register fragments": lane l of warp w holds rows 16w + l/4 and 8 below, and of each 8 columns the two at 2(l%4):
 //   d[4j], d[4j+1] in the upper row, d[4j+2], d[4j+3] in the lower one, at columns 8j + 2(l%4) and one further.
 __device__ __forceinline__ void wgmma_shared(float (&d)[kSums], uint64_t a, uint64_t b, bool accumulate) {
   asm volatile(
@@ -232,7 +222,7 @@ __device__ __forceinline__ void wgmma_shared(float (&d)[kSums], uint64_t a, uint
       " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
       "%64, %65, accumulate, 1, 1, 0, 0;\n"
       "}\n"
-      : ALL_SUMS
+      : SIXTY_FOUR(0)
       : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
@@ -250,7 +240,7 @@ __device__ __forceinline__ void wgmma_registers(float (&d)[kSums], const uint32_
       " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
       "{%64, %65, %66, %67}, %68, accumulate, 1, 1, 1;\n"
       "}\n"
-      : ALL_SUMS
+      : SIXTY_FOUR(0)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
@@ -281,9 +271,7 @@ __device__ __forceinline__ void stmatrix_x4(uint32_t row_address, uint32_t r0, u
                : "memory");
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// The kernel
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- The kernel
 
 // Which stage comes next, and the parity of its phase: it flips each time the ring comes round.
 struct RingPosition {
@@ -548,12 +536,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Host side
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- Host side
 
 void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw ptxbench::Error(what, cudaGetErrorString(error));
+  if (error != cudaSuccess) throw ptxbench::ffi::Failure("RuntimeError", "%s: %s", what, cudaGetErrorString(error));
 }
 
 // cuTensorMapEncodeTiled belongs to the driver; asking the runtime for it saves linking libcuda.
@@ -564,8 +550,7 @@ EncodeTiled find_encode_tiled() {
   cudaDriverEntryPointQueryResult found;
   check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
         "finding cuTensorMapEncodeTiled");
-  if (found != cudaDriverEntryPointSuccess)
-    throw ptxbench::Error("finding cuTensorMapEncodeTiled", "the driver does not have it");
+  if (found != cudaDriverEntryPointSuccess) throw ptxbench::ffi::Failure("RuntimeError", "no cuTensorMapEncodeTiled");
   return reinterpret_cast<EncodeTiled>(function);
 }
 
@@ -583,17 +568,17 @@ CUtensorMap make_map(void* data, uint64_t heads, uint64_t sequence, uint32_t box
                                  every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
-    throw ptxbench::Error("cuTensorMapEncodeTiled", "the tensor cannot be described to the TMA");
+    throw ptxbench::ffi::Failure("RuntimeError", "cuTensorMapEncodeTiled: error %d", static_cast<int>(result));
   return map;
 }
 
 }  // namespace
 
-void run(ptxbench::TensorView q, ptxbench::TensorView k, ptxbench::TensorView v, ptxbench::TensorView o,
-         ptxbench::TensorView lse) {
+void run(ptxbench::Tensor<__nv_bfloat16> q, ptxbench::Tensor<__nv_bfloat16> k, ptxbench::Tensor<__nv_bfloat16> v,
+         ptxbench::Tensor<__nv_bfloat16> o, ptxbench::Tensor<float> lse) {
   const int64_t heads = q.size(0) * q.size(1);  // heads of all batches in one dimension
   const int64_t sequence = q.size(2);
-  if (q.size(3) != kHeadDim) throw ptxbench::Error("mha_fwd", "the head dimension must be 128");
+  if (q.size(3) != kHeadDim) throw ptxbench::ffi::Failure("ValueError", "the head dimension must be 128");
 
   const CUtensorMap map_q = make_map(q.data(), heads, sequence, kTileQ);
   const CUtensorMap map_k = make_map(k.data(), heads, sequence, kTileKeys);
@@ -603,9 +588,10 @@ void run(ptxbench::TensorView q, ptxbench::TensorView k, ptxbench::TensorView v,
 
   check(cudaFuncSetAttribute(mha_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(SharedStorage)),
         "cudaFuncSetAttribute");
+  const auto stream = static_cast<cudaStream_t>(ptxbench::current_stream());
   const dim3 grid(static_cast<unsigned>((sequence + kTileQ - 1) / kTileQ), static_cast<unsigned>(heads));
-  mha_forward_kernel<<<grid, kThreads, sizeof(SharedStorage)>>>(
-      map_q, map_k, map_v, map_o, static_cast<float*>(lse.data()), static_cast<int>(sequence), kScaleLog2);
+  mha_forward_kernel<<<grid, kThreads, sizeof(SharedStorage), stream>>>(map_q, map_k, map_v, map_o, lse.data(),
+                                                                        static_cast<int>(sequence), kScaleLog2);
   check(cudaGetLastError(), "launching mha_forward_kernel");
 }
 
