@@ -11,7 +11,7 @@
 namespace ptxbench::ptx {
 
 inline constexpr std::size_t kMaxErrors = 20;
-inline constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;
+inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 
 // Never throws on any bytes. The Error is the first one (with file:line:col, the source line and a caret as notes); the
 // others follow in its notes.
