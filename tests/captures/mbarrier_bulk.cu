@@ -323,8 +323,12 @@ struct BulkArgs {
   uint32_t to, from, bytes;
 };
 
-#define BULK_KERNEL(NAME, BODY)                                                                 \
-  __global__ void NAME(BulkArgs args) {                                                         \
+// A copy from shared to shared memory is an illegal instruction in a kernel that was not launched as a cluster (one block
+// is enough), so these kernels have an explicit cluster of one.
+#define BULK_KERNEL(NAME, BODY) BULK_KERNEL_WITH(, NAME, BODY)
+#define BULK_CLUSTER_KERNEL(NAME, BODY) BULK_KERNEL_WITH(__cluster_dims__(1), NAME, BODY)
+#define BULK_KERNEL_WITH(ATTRIBUTES, NAME, BODY)                                                \
+  __global__ void ATTRIBUTES NAME(BulkArgs args) {                                                         \
     __shared__ __align__(128) uint32_t image[kWords];                                           \
     __shared__ __align__(8) uint64_t storage;                                                   \
     uint32_t bar = shared_address(&storage), base = shared_address(image);                      \
@@ -351,7 +355,7 @@ struct BulkArgs {
 
 BULK_KERNEL(g2s, ON_BARRIER("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];",
                             "l"(args.global + args.from), "r"(args.bytes), "r"(bar)))
-BULK_KERNEL(s2s, ON_BARRIER("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];",
+BULK_CLUSTER_KERNEL(s2s, ON_BARRIER("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];",
                             "r"(base + args.from), "r"(args.bytes), "r"(bar)))
 BULK_KERNEL(s2g, ON_GROUP("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"))
 
@@ -384,7 +388,7 @@ BULK_KERNEL(groups, if (threadIdx.x == 0) {
 #define REDUCE_KERNEL(NAME, OP) \
   BULK_KERNEL(NAME, ON_GROUP("cp.reduce.async.bulk.global.shared::cta.bulk_group." OP " [%0], [%1], %2;"))
 #define REDUCE_SHARED_KERNEL(NAME, OP)                                                                       \
-  BULK_KERNEL(NAME, ON_BARRIER("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes." OP \
+  BULK_CLUSTER_KERNEL(NAME, ON_BARRIER("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes." OP \
                                " [%0], [%1], %2, [%3];",                                                     \
                                "r"(base + args.from), "r"(args.bytes), "r"(bar)))
 

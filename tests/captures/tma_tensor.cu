@@ -1,7 +1,8 @@
 // Tensor copies (cp.async.bulk.tensor, cp.reduce.async.bulk.tensor): 1 to 5 dimensions, element sizes, swizzles, shared
 // offsets, boxes over every side of the tensor, fill values, element strides, reductions.
 // A load line shows the shared memory after the copy (poison A5 where nothing was written); a store line shows global
-// memory after it. Source: PTX ISA "cp.async.bulk.tensor", CUDA driver API "cuTensorMapEncodeTiled".
+// memory after it. The first coordinate must be a multiple of 16 bytes: any other is an illegal instruction on the
+// hardware (traps.cu). Source: PTX ISA "cp.async.bulk.tensor", CUDA driver API "cuTensorMapEncodeTiled".
 #include "capture.h"
 #include "tensor_map.h"
 
@@ -167,14 +168,14 @@ __global__ void hint_kernel(const CUtensorMap* map, uint32_t tx_bytes, uint32_t 
   uint32_t base = shared_address(image), bar = shared_address(&barrier);
   if (threadIdx.x == 0) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(2), "r"(3) : "memory");
+    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(4), "r"(3) : "memory");
     uint64_t policy;
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
     mbarrier_arrive_expect_tx(bar, tx_bytes);
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
         "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(base),
-        "l"(map), "r"(bar), "r"(2), "r"(3), "l"(policy)
+        "l"(map), "r"(bar), "r"(4), "r"(3), "l"(policy)
         : "memory");
   }
   mbarrier_wait(bar, 0);
@@ -343,12 +344,13 @@ void ranks_and_sizes() {
         spec.box[i] = box[i];
       }
       std::string tail = "-" + std::to_string(rank) + "d-" + type_name(type);
-      load("load-inside" + tail, spec, Coords{{3, 2, 1, 2, 1}});
-      load("load-corner" + tail, spec, Coords{{-2, -1, -1, -1, -1}});
-      load("load-far-corner" + tail, spec, Coords{{int(dims[0]) - 3, 5, 4, 4, 3}});
-      store("store-inside" + tail, spec, Coords{{3, 2, 1, 2, 1}});
-      store("store-corner" + tail, spec, Coords{{-2, -1, -1, -1, -1}});
-      store("store-far-corner" + tail, spec, Coords{{int(dims[0]) - 3, 5, 4, 4, 3}});
+      const int unit = 16 / int(size);  // dimension 0 moves in steps of 16 bytes
+      load("load-inside" + tail, spec, Coords{{unit, 2, 1, 2, 1}});
+      load("load-corner" + tail, spec, Coords{{-unit, -1, -1, -1, -1}});
+      load("load-far-corner" + tail, spec, Coords{{int(dims[0]) - unit, 5, 4, 4, 3}});
+      store("store-inside" + tail, spec, Coords{{unit, 2, 1, 2, 1}});
+      store("store-corner" + tail, spec, Coords{{-unit, -1, -1, -1, -1}});
+      store("store-far-corner" + tail, spec, Coords{{int(dims[0]) - unit, 5, 4, 4, 3}});
     }
   }
 }
@@ -392,20 +394,21 @@ void swizzles() {
 }
 
 void out_of_bounds() {
-  for (int x : {-40, -8, -3, 0, 17, 20, 1000}) {
+  for (int x : {-40, -8, -4, 0, 16, 20, 1000}) {
     for (int y : {-12, -5, 0, 9, 12, -2147483647 - 1, 2147483647}) {
       TensorSpec spec = spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 20, 12, 8, 6);
       std::string tail = "-x" + std::to_string(x) + "-y" + std::to_string(y);
       load("load-outside" + tail, spec, Coords{{x, y}});
-      if (x == -3 || y == 9) store("store-outside" + tail, spec, Coords{{x, y}});
+      if (x == -4 || y == 9) store("store-outside" + tail, spec, Coords{{x, y}});
     }
   }
   for (auto type : {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
                     CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, CU_TENSOR_MAP_DATA_TYPE_FLOAT64}) {
+    const int unit = 16 / int(element_bytes(type));
     TensorSpec spec = spec2(type, 32, 12, 8, 6);
     spec.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
-    load("load-nan-fill-" + type_name(type), spec, Coords{{-2, -1}});
-    load("load-nan-fill-far-" + type_name(type), spec, Coords{{28, 9}});
+    load("load-nan-fill-" + type_name(type), spec, Coords{{-unit, -1}});
+    load("load-nan-fill-far-" + type_name(type), spec, Coords{{32 - unit, 9}});
     // All of the box outside: only the fill value shows.
     load("load-nan-fill-only-" + type_name(type), spec, Coords{{40, 0}});
   }
@@ -415,11 +418,11 @@ void out_of_bounds() {
     TensorSpec spec = spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 72, 10, span / 2, 16, swizzle);
     load("load-overhang-" + swizzle_name(swizzle), spec, Coords{{56, -3}});
     store("store-overhang-" + swizzle_name(swizzle), spec, Coords{{56, -3}});
-    load("load-overhang-left-" + swizzle_name(swizzle), spec, Coords{{-5, 2}});
-    store("store-overhang-left-" + swizzle_name(swizzle), spec, Coords{{-5, 2}});
+    load("load-overhang-left-" + swizzle_name(swizzle), spec, Coords{{-8, 2}});
+    store("store-overhang-left-" + swizzle_name(swizzle), spec, Coords{{-8, 2}});
   }
-  load("load-box-larger", spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 3, 8, 8), Coords{{-1, -2}});
-  store("store-box-larger", spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 3, 8, 8), Coords{{-1, -2}});
+  load("load-box-larger", spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 3, 8, 8), Coords{{-4, -2}});
+  store("store-box-larger", spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 3, 8, 8), Coords{{-4, -2}});
   load("load-1-element-rows", spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 1, 9, 8, 4), Coords{{0, 2}});
   // dims[0] that is not a multiple of 16 bytes: the row's padding is outside.
   load("load-odd-width", spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 13, 9, 16, 4), Coords{{0, 2}});
@@ -434,16 +437,16 @@ void strides() {
       spec.steps[1] = step1;
       std::string tail = "-" + std::to_string(step0) + "x" + std::to_string(step1);
       load("load-steps" + tail, spec, Coords{{4, 2}});
-      load("load-steps-outside" + tail, spec, Coords{{-3, -2}});
+      load("load-steps-outside" + tail, spec, Coords{{-4, -2}});
       load("load-steps-far" + tail, spec, Coords{{36, 17}});
       store("store-steps" + tail, spec, Coords{{4, 2}});
-      store("store-steps-outside" + tail, spec, Coords{{-3, -2}});
+      store("store-steps-outside" + tail, spec, Coords{{-4, -2}});
     }
   // Padded and overlapping rows: the stride is the map's, not the width's.
   TensorSpec padded = spec2(CU_TENSOR_MAP_DATA_TYPE_UINT16, 24, 16, 8, 8);
   padded.strides[0] = 112;
-  load("load-padded-rows", padded, Coords{{3, 5}});
-  store("store-padded-rows", padded, Coords{{3, 5}});
+  load("load-padded-rows", padded, Coords{{8, 5}});
+  store("store-padded-rows", padded, Coords{{8, 5}});
   TensorSpec broadcast;
   broadcast.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   broadcast.rank = 3;
@@ -497,7 +500,8 @@ void float_types() {
 template <int Op>
 void reduce_types(const char* op, std::initializer_list<CUtensorMapDataType> types) {
   for (auto type : types)
-    reduce<Op>("reduce-" + std::string(op) + "-" + type_name(type), spec2(type, 32, 12, 16, 8), Coords{{-4, 6}});
+    reduce<Op>("reduce-" + std::string(op) + "-" + type_name(type), spec2(type, 32, 12, 16, 8),
+               Coords{{-16 / int(element_bytes(type)), 6}});
 }
 
 void reductions() {
@@ -514,9 +518,9 @@ void reductions() {
   reduce_types<kOr>("or", {u32, s32, u64, s64});
   reduce_types<kXor>("xor", {u32, s32, u64, s64});
   reduce<kAdd>("reduce-add-random-bits-f32", spec2(f32, 32, 12, 16, 8), Coords{{4, 2}}, true);
-  reduce<kAdd>("reduce-add-random-bits-f16", spec2(f16, 32, 12, 16, 8), Coords{{4, 2}}, true);
-  reduce<kAdd>("reduce-add-random-bits-bf16", spec2(bf16, 32, 12, 16, 8), Coords{{4, 2}}, true);
-  reduce<kMin>("reduce-min-random-bits-f16", spec2(f16, 32, 12, 16, 8), Coords{{4, 2}}, true);
+  reduce<kAdd>("reduce-add-random-bits-f16", spec2(f16, 32, 12, 16, 8), Coords{{8, 2}}, true);
+  reduce<kAdd>("reduce-add-random-bits-bf16", spec2(bf16, 32, 12, 16, 8), Coords{{8, 2}}, true);
+  reduce<kMin>("reduce-min-random-bits-f16", spec2(f16, 32, 12, 16, 8), Coords{{8, 2}}, true);
   reduce<kAdd>("reduce-add-swizzle-f32", spec2(f32, 64, 12, 32, 9, CU_TENSOR_MAP_SWIZZLE_128B), Coords{{40, -2}});
 }
 
