@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
-#include <limits>
 #include <vector>
 
 #include "ptxbench/base/check.h"
-#include "ptxbench/emu/tensor/mma_kernel.h"
+#include "ptxbench/emu/tensor/mma_accumulate.h"
 #include "ptxbench/emu/tensor/mma_pack.h"
-#include "ptxbench/numeric/half.h"
 
 namespace ptxbench::emu {
 namespace {
@@ -24,7 +20,6 @@ constexpr uint32_t kAddressField = 0x3ffff;
 struct Scratch {
   std::vector<float> a = std::vector<float>(kM * 4 * kMostK);
   std::vector<float> b = std::vector<float>(kMostN * kMostK);
-  std::vector<uint32_t> d;  // accumulators that are not binary32, as binary32
 };
 Scratch& scratch() {
   thread_local Scratch space;
@@ -80,105 +75,38 @@ Checked<StepOperands> operands(const WgmmaForm& form, const WgmmaStep& step, Sha
   return result;
 }
 
-// D += A * B over several steps, on binary32 accumulators.
+// D += A * B over several steps, which only binary32 accumulators allow: the others round after each.
 void multiply(const WgmmaForm& form, std::span<const StepOperands> steps, std::span<const WgmmaWarp> warps,
-              std::span<const WarpAccumulators> d, SharedView shared, bool clear) {
+              SharedView shared, bool clear) {
   const numeric::SimdLevel level = numeric::simd_level();
-  const MmaKernel& kernel = mma_kernel();
   const uint32_t k = wgmma_k(form.a_type), total = k * static_cast<uint32_t>(steps.size());
   const PanelA a{scratch().a.data(), total};
-  const PanelB b(scratch().b.data(), total, form.n, kernel.most_units);
+  const PanelB b(scratch().b.data(), total, form.n, mma_kernel().most_units);
   for (uint32_t s = 0; s < steps.size(); ++s) {
     if (form.a_in_registers) {
       for (uint32_t w = 0; w < kWarps; ++w) {
-        pack_a_registers(form.a_type, form.negate_a != form.negate_b, warps[w].a, w, a, s * k);
+        pack_a_registers(form.a_type, form.negate_a != form.negate_b, warps[w].a, kWgmmaARegisters, w, a, s * k, level);
       }
     } else {
       pack_a(steps[s].a, shared, a, s * k, level);
     }
     pack_b(steps[s].b, shared, b, s * k, level);
   }
-  kernel.run(d, a, b, clear);
-}
-
-// Accumulators of another type pass through binary32 arrays of the same shape: register i of warp w at 32 * (i + w * n / 2).
-struct WideAccumulators {
-  std::vector<uint32_t*> pointers;
-  WarpAccumulators warp[kWarps];
-
-  explicit WideAccumulators(uint32_t registers) {
-    std::vector<uint32_t>& storage = scratch().d;
-    storage.resize(size_t{kWarps} * registers * 32);
-    for (uint32_t i = 0; i < kWarps * registers; ++i) pointers.push_back(storage.data() + 32 * i);
-    for (uint32_t w = 0; w < kWarps; ++w) warp[w] = pointers.data() + w * registers;
-  }
-};
-
-// Packed halves: register 2g + h holds columns 8g + 2c and 8g + 2c + 1, the wide registers 4g + 2h and 4g + 2h + 1.
-void step_f16(const WgmmaForm& form, const StepOperands& step, std::span<const WgmmaWarp> warps, SharedView shared,
-              bool clear) {
-  const uint32_t registers = form.n / 4;
-  const WideAccumulators wide(2 * registers);
-  const auto target = [&](uint32_t w, uint32_t i, uint32_t half) { return wide.warp[w][i / 2 * 4 + i % 2 * 2 + half]; };
-  for (uint32_t w = 0; !clear && w < kWarps; ++w) {
-    for (uint32_t i = 0; i < registers; ++i) {
-      for (uint32_t lane = 0; lane < 32; ++lane) {
-        const uint32_t pair = warps[w].d[i][lane];
-        target(w, i, 0)[lane] = std::bit_cast<uint32_t>(numeric::f16_to_f32(static_cast<uint16_t>(pair)));
-        target(w, i, 1)[lane] = std::bit_cast<uint32_t>(numeric::f16_to_f32(static_cast<uint16_t>(pair >> 16)));
-      }
-    }
-  }
-  multiply(form, {&step, 1}, warps, wide.warp, shared, clear);
-  for (uint32_t w = 0; w < kWarps; ++w) {
-    for (uint32_t i = 0; i < registers; ++i) {
-      for (uint32_t lane = 0; lane < 32; ++lane) {
-        warps[w].d[i][lane] = numeric::f32_to_f16(std::bit_cast<float>(target(w, i, 0)[lane])) |
-                              uint32_t{numeric::f32_to_f16(std::bit_cast<float>(target(w, i, 1)[lane]))} << 16;
-      }
-    }
-  }
-}
-
-// The products of one instruction sum to less than 2^24, so binary32 holds them exactly; the accumulator is added as an integer.
-void step_s32(const WgmmaForm& form, const StepOperands& step, std::span<const WgmmaWarp> warps, SharedView shared,
-              bool clear) {
-  const uint32_t registers = form.n / 2;
-  const WideAccumulators wide(registers);
-  multiply(form, {&step, 1}, warps, wide.warp, shared, true);
-  for (uint32_t w = 0; w < kWarps; ++w) {
-    for (uint32_t i = 0; i < registers; ++i) {
-      for (uint32_t lane = 0; lane < 32; ++lane) {
-        const int64_t before = clear ? 0 : static_cast<int32_t>(warps[w].d[i][lane]);
-        int64_t sum = before + static_cast<int64_t>(std::bit_cast<float>(wide.warp[w][i][lane]));
-        if (form.saturate) {
-          sum = std::clamp<int64_t>(sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
-        }
-        warps[w].d[i][lane] = static_cast<uint32_t>(sum);
-      }
-    }
-  }
+  WarpAccumulators d[kWarps];
+  for (uint32_t w = 0; w < kWarps; ++w) d[w] = warps[w].d;
+  mma_accumulate(form.accumulator, form.saturate, d, a, b, clear);
 }
 
 void compute(const WgmmaForm& form, std::span<const StepOperands> all, std::span<const WgmmaStep> steps,
              std::span<const WgmmaWarp> warps, SharedView shared) {
-  if (form.accumulator != MmaAccumulator::kF32) {
-    for (size_t s = 0; s < steps.size(); ++s) {
-      const auto run = form.accumulator == MmaAccumulator::kF16 ? step_f16 : step_s32;
-      run(form, all[s], warps, shared, !steps[s].scale_d);
-    }
-    return;
-  }
-  WarpAccumulators d[kWarps];
-  for (uint32_t w = 0; w < kWarps; ++w) d[w] = warps[w].d;
   // Whatever came before the last step that clears D does not count.
   size_t first = 0;
   for (size_t s = 0; s < steps.size(); ++s) {
     if (!steps[s].scale_d) first = s;
   }
-  const size_t most = kMostK / wgmma_k(form.a_type);
+  const size_t most = form.accumulator == MmaAccumulator::kF32 ? kMostK / wgmma_k(form.a_type) : 1;
   for (size_t s = first; s < steps.size(); s += most) {
-    multiply(form, all.subspan(s, std::min(most, steps.size() - s)), warps, d, shared, s == first && !steps[s].scale_d);
+    multiply(form, all.subspan(s, std::min(most, steps.size() - s)), warps, shared, !steps[s].scale_d);
   }
 }
 
