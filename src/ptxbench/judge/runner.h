@@ -95,6 +95,7 @@ struct RunOutcome {
   int signal = 0;
   std::string forbidden;                 // "clone3: starting a thread or process"
   std::vector<wire::Refusal> refusals;   // API calls that were answered cudaErrorNotSupported, and policy refusals
+  std::vector<wire::ApiFailure> failures;    // API calls that failed, with reasons that the API does not tell
   std::vector<wire::LaunchRecord> launches;  // in execution order; a trap is in the last one
   std::vector<wire::CommandRecord> commands;
   std::int32_t sticky_error = 0;         // the CUDA error that the device ended with; 0: none

@@ -18,12 +18,12 @@ Answer<void> check_block(const DeviceInfo& device, const KernelInfo& kernel, con
   const Dim3& block = geometry.block;
   const Dim3& grid = geometry.grid;
   if (block.x == 0 || block.y == 0 || block.z == 0 || grid.x == 0 || grid.y == 0 || grid.z == 0) {
-    return refuse(Code::kInvalidConfiguration,
+    return refuse(Code::kInvalidValue,
                   fmt::format("grid {} and block {} must have no zero", show(grid), show(block)));
   }
   if (block.x > attribute(device, Attr::kMaxBlockX) || block.y > attribute(device, Attr::kMaxBlockY) ||
       block.z > attribute(device, Attr::kMaxBlockZ) || block.count() > attribute(device, Attr::kMaxThreadsPerBlock)) {
-    return refuse(Code::kInvalidConfiguration,
+    return refuse(Code::kInvalidValue,
                   fmt::format("block {} has {} threads; a CTA has at most {}, and at most ({}, {}, {}) per axis",
                               show(block), block.count(), attribute(device, Attr::kMaxThreadsPerBlock),
                               attribute(device, Attr::kMaxBlockX), attribute(device, Attr::kMaxBlockY),
@@ -31,7 +31,7 @@ Answer<void> check_block(const DeviceInfo& device, const KernelInfo& kernel, con
   }
   if (grid.x > attribute(device, Attr::kMaxGridX) || grid.y > attribute(device, Attr::kMaxGridY) ||
       grid.z > attribute(device, Attr::kMaxGridZ)) {
-    return refuse(Code::kInvalidConfiguration, fmt::format("grid {} is over the limit of ({}, {}, {})", show(grid),
+    return refuse(Code::kInvalidValue, fmt::format("grid {} is over the limit of ({}, {}, {})", show(grid),
                                                            attribute(device, Attr::kMaxGridX),
                                                            attribute(device, Attr::kMaxGridY),
                                                            attribute(device, Attr::kMaxGridZ)));
@@ -149,9 +149,11 @@ std::uint32_t blocks_per_multiprocessor(const DeviceInfo& device, const KernelIn
 
 std::uint32_t clusters_per_device(const DeviceInfo& device, const KernelInfo& kernel, const LaunchGeometry& geometry) {
   const std::uint64_t size = effective_cluster(kernel, geometry).count();
-  const std::uint64_t blocks = std::uint64_t{blocks_per_multiprocessor(device, kernel, geometry)} *
-                               attribute(device, Attr::kMultiprocessors);
-  return size == 0 ? 0 : static_cast<std::uint32_t>(blocks / size);
+  const std::uint64_t blocks = blocks_per_multiprocessor(device, kernel, geometry);
+  if (size == 0) return 0;
+  std::uint64_t clusters = 0;
+  for (const std::uint32_t multiprocessors : device.gpcs) clusters += multiprocessors * blocks / size;
+  return static_cast<std::uint32_t>(clusters);
 }
 
 }  // namespace ptxbench::wire

@@ -27,7 +27,8 @@ KernelLimits default_limits(const DeviceInfo& device, const KernelInfo& kernel);
 // The cluster of a launch: the geometry's, else the kernel's own, else 1x1x1.
 Dim3 effective_cluster(const KernelInfo& kernel, const LaunchGeometry& geometry);
 
-// Everything that a driver refuses before it launches; the message names the figure and the limit.
+// Everything that a driver refuses before it launches, with the error numbers that an H200 gave
+// (tests/shim/programs/api_errors.expected); the message names the figure and the limit.
 Answer<void> check_launch(const DeviceInfo& device, const KernelInfo& kernel, const KernelLimits& limits,
                           const LaunchGeometry& geometry, std::uint64_t param_bytes);
 
@@ -36,7 +37,7 @@ Answer<void> check_launch(const DeviceInfo& device, const KernelInfo& kernel, co
 std::uint32_t blocks_per_multiprocessor(const DeviceInfo& device, const KernelInfo& kernel,
                                         const LaunchGeometry& geometry);
 
-// Co-resident clusters. An upper bound: it ignores that a cluster must fit in one GPC, whose size differs by chip.
+// Co-resident clusters: each lies in one processing cluster (GPC) of the device.
 std::uint32_t clusters_per_device(const DeviceInfo& device, const KernelInfo& kernel, const LaunchGeometry& geometry);
 
 }  // namespace ptxbench::wire

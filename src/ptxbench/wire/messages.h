@@ -358,11 +358,12 @@ struct RunReply {
   std::vector<CommandRecord> commands;
   std::vector<LaunchRecord> launches;
   std::vector<Refusal> refusals;
+  std::vector<ApiFailure> failures;  // each reason once, at most 64
   std::int32_t sticky_code = 0;
   std::string sticky_message;
   bool client_alive = false;
   std::string client_fault;  // why the device ended the connection, if it did
-  PTXBENCH_WIRE_FIELDS(commands, launches, refusals, sticky_code, sticky_message, client_alive, client_fault)
+  PTXBENCH_WIRE_FIELDS(commands, launches, refusals, failures, sticky_code, sticky_message, client_alive, client_fault)
 };
 struct EndRun {
   static constexpr MessageType kType = MessageType::kEndRun;

@@ -36,6 +36,13 @@ void Recorder::add_refusal(Refusal refusal) {
   if (refusals_.size() < 64) refusals_.push_back(std::move(refusal));
 }
 
+void Recorder::add_failure(ApiFailure failure) {
+  for (const ApiFailure& known : failures_) {
+    if (known.code == failure.code && known.message == failure.message) return;
+  }
+  if (failures_.size() < 64) failures_.push_back(std::move(failure));
+}
+
 std::string Recorder::replay_obstacle() const {
   if (writes_dropped_) {
     return fmt::format("the run copied more than {} MiB from the host", kMaxKeptBytes >> 20);
@@ -56,6 +63,7 @@ RunReply Recorder::report() const {
   for (const Step& step : steps_) reply.commands.push_back(step.record);
   reply.launches = launches_;
   reply.refusals = refusals_;
+  reply.failures = failures_;
   reply.sticky_code = sticky_code_;
   reply.sticky_message = sticky_message_;
   return reply;

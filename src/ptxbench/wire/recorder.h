@@ -36,6 +36,7 @@ class Recorder {
   void add_host_write(std::uint64_t address, std::uint32_t stream, std::span<const std::byte> bytes);
   void add_launch(Step step, LaunchRecord launch);
   void add_refusal(Refusal refusal);
+  void add_failure(ApiFailure failure);
   void set_sticky(std::int32_t code, std::string message) { sticky_code_ = code, sticky_message_ = std::move(message); }
 
   const std::vector<Step>& steps() const { return steps_; }
@@ -48,6 +49,7 @@ class Recorder {
   std::vector<Step> steps_;
   std::vector<LaunchRecord> launches_;
   std::vector<Refusal> refusals_;
+  std::vector<ApiFailure> failures_;
   std::uint64_t kept_bytes_ = 0;
   bool writes_dropped_ = false;
   std::int32_t sticky_code_ = 0;

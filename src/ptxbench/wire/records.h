@@ -130,6 +130,16 @@ struct LaunchRecord {
   }
 };
 
+// An API call that failed, with the reason that the API itself cannot tell the caller.
+struct ApiFailure {
+  std::int32_t code = 0;  // cudaError_t
+  std::string message;
+  template <class V>
+  void fields(V& v) {
+    v(code, message);
+  }
+};
+
 // An API call that the shim or the device refused by name.
 struct Refusal {
   std::string call;  // "cudaGraphCreate"
@@ -176,9 +186,10 @@ struct DeviceInfo {
   std::uint32_t compute_major = 9, compute_minor = 0;
   std::uint64_t total_memory = 0;
   std::vector<std::int32_t> attributes;  // indexed by the number of cudaDeviceAttr; see device_table.h
+  std::vector<std::uint32_t> gpcs;       // multiprocessors of each processing cluster; a CTA cluster stays in one
   template <class V>
   void fields(V& v) {
-    v(name, compute_major, compute_minor, total_memory, attributes);
+    v(name, compute_major, compute_minor, total_memory, attributes, gpcs);
   }
 };
 

@@ -34,8 +34,12 @@ bool DeviceServer::reply(Peer& peer, const Header& request, const Answer<Reply>&
     header.code = static_cast<std::int32_t>(result.error().code);
     if (header.code == 0) header.code = static_cast<std::int32_t>(Code::kUnknown);
     payload = encode(FailureReply{result.error().message, result.error().call});
-    if (!result.error().call.empty() && state_.recorder.records(peer.session->id())) {
-      state_.recorder.add_refusal({result.error().call, result.error().message});
+    if (state_.recorder.records(peer.session->id())) {
+      if (!result.error().call.empty()) {
+        state_.recorder.add_refusal({result.error().call, result.error().message});
+      } else if (result.error().code != state_.sticky) {
+        state_.recorder.add_failure({header.code, result.error().message});
+      }
     }
   }
   return peer.connection.send(header, payload);
