@@ -222,6 +222,7 @@ struct Module {
   unsigned address_size = 64;
   std::map<std::uint32_t, std::string> files;  // '.file 1 "a.cu"'
   std::vector<SourceLoc> locs;
+  std::map<std::string, std::string> debug_strings;  // label in .debug_str -> text: names of inlined functions
   std::vector<Variable> variables;
   std::vector<Function> functions;
 

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "ptxbench/isa/match.h"
 #include "ptxbench/isa/operands.h"
-#include "ptxbench/ptx/parser.h"
+#include "ptxbench/ptx/operands_fit.h"
 
 namespace ptxbench::ptx {
 namespace {
@@ -25,7 +26,11 @@ class Fit {
     }
   }
 
-  bool run() { return match(0, 0); }
+  bool run() {
+    chosen.resize(operands_.size());
+    return match(0, 0);
+  }
+  std::vector<const OperandAlternative*> chosen;  // by operand
   std::string problem;
   std::size_t bad_operand = 0;
 
@@ -52,8 +57,9 @@ class Fit {
       note(o, fmt::format("takes {}, found {}", expected_count(), operands_.size()));
       return false;
     }
-    if (fits_any(pattern, operands_[o]) && match(p + 1, o + 1)) return true;
-    if (!fits_any(pattern, operands_[o])) {
+    chosen[o] = fits_any(pattern, operands_[o]);
+    if (chosen[o] != nullptr && match(p + 1, o + 1)) return true;
+    if (fits_any(pattern, operands_[o]) == nullptr) {
       note(o, fmt::format("takes {} as operand {} ('{}'), found {}", describe(pattern), o + 1, pattern.name, describe(operands_[o])));
     }
     return pattern.optional && match(p + 1, o);
@@ -78,11 +84,11 @@ class Fit {
     return fmt::format("{} to {} operands", least, most);
   }
 
-  bool fits_any(const OperandPattern& pattern, const Operand& operand) const {
+  const OperandAlternative* fits_any(const OperandPattern& pattern, const Operand& operand) const {
     for (const OperandAlternative& alternative : pattern.alternatives) {
-      if (fits(alternative, operand)) return true;
+      if (fits(alternative, operand)) return &alternative;
     }
-    return false;
+    return nullptr;
   }
 
   bool is_pred(const Operand& operand) const {
@@ -230,6 +236,12 @@ class Fit {
 };
 
 }  // namespace
+
+std::vector<const OperandAlternative*> fitted_alternatives(const Function& function, const Instruction& instruction) {
+  Fit fit(function, instruction.form, instruction.mods, function.operands(instruction));
+  if (!fit.run()) return {};
+  return std::move(fit.chosen);
+}
 
 bool operands_fit(const Function& function, isa::FormId form, std::span<const isa::Mod> mods, std::span<const Operand> operands,
                   std::string& problem, std::size_t& bad_operand) {

@@ -17,12 +17,12 @@ inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 // others follow in its notes.
 Result<Module> parse(std::string_view text, std::string file_name);
 
-// The same with every error as a value of its own, at most kMaxErrors. The module holds what could be understood.
+// The same with every error as a value of its own, at most max_errors. The module holds what could be understood.
 struct ParseOutcome {
   Module module;
   std::vector<Error> errors;
 };
-ParseOutcome parse_all(std::string_view text, std::string file_name);
+ParseOutcome parse_all(std::string_view text, std::string file_name, std::size_t max_errors = kMaxErrors);
 
 // One Error out of several: the first, with the others as notes.
 Error combine(std::vector<Error> errors);

@@ -184,7 +184,7 @@ bool Parser::performance_directives(Function& function) {
 
 // Statements up to the '}' that closes the function. Errors stay inside; the body is always left behind.
 void Parser::body(Function& function) {
-  scopes_.emplace(function);
+  scopes_.emplace(function, [this](std::string_view name) { return find_symbol(name).has_value(); });
   target_tables_.clear();
   current_loc_ = kNone;
   const auto declare_params = [&](std::vector<Param>& params, NameKind kind) {

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "ptxbench/isa/operands.h"
+#include "ptxbench/ptx/operands_fit.h"
 #include "ptxbench/ptx/parser.h"
 
 namespace ptxbench::ptx {

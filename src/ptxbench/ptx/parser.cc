@@ -240,12 +240,35 @@ bool Parser::file_directive() {
   return true;
 }
 
-// Debug information: '.section .debug_str { ... }'. It does not change what the module does.
+// Debug information does not change what the module does. Of '.section .debug_str { label: .b8 95, 90, 0 ... }' the strings
+// are kept, because '.loc' names inlined functions by their labels.
 bool Parser::section_directive() {
   take();
+  const bool strings = at_dot("debug_str");
   if (peek().kind == TokenKind::kDot || peek().kind == TokenKind::kName || peek().kind == TokenKind::kString) take();
   if (!peek().is('{')) return error(peek(), fmt::format("expected '{{' after the section's name, found {}", describe(peek())));
-  skip_braces();
+  if (!strings) {
+    skip_braces();
+    return true;
+  }
+  take();
+  std::string* current = nullptr;
+  bool ended = false;
+  while (!peek().is('}')) {
+    const Token token = take();
+    if (token.kind == TokenKind::kEnd) return error(token, "the section has no end", "a '}' is missing");
+    if (token.kind == TokenKind::kName && peek().is(':')) {
+      current = &module_.debug_strings[std::string(text_of(token))];
+      current->clear();
+      ended = false;
+    } else if (token.kind == TokenKind::kInteger && current != nullptr && !ended) {
+      std::uint64_t value = 0;
+      if (!integer_value(token, value)) return false;
+      ended = value == 0;
+      if (!ended) *current += static_cast<char>(value);
+    }
+  }
+  take();
   return true;
 }
 

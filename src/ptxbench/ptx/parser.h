@@ -120,8 +120,4 @@ class Parser {
   std::vector<std::vector<Operand>> target_tables_;
 };
 
-// Whether the operands have the shapes that the form asks for; problem says in words why not. Types are validate()'s.
-bool operands_fit(const Function& function, isa::FormId form, std::span<const isa::Mod> mods, std::span<const Operand> operands,
-                  std::string& problem, std::size_t& bad_operand);
-
 }  // namespace ptxbench::ptx

@@ -89,13 +89,14 @@ std::string Scopes::unique(std::string_view name) {
   std::string candidate(name);
   std::uint32_t& count = taken_[candidate];
   ++count;
-  if (count == 1) return candidate;
+  if (count == 1 && !is_global_(name)) return candidate;
+  if (count == 1) count = 2;
   // The numbered name may itself be one that the text uses.
   std::uint32_t number = count;
   while (true) {
     candidate = fmt::format("{}${}", name, number);
     const auto [place, is_new] = taken_.try_emplace(candidate, 1);
-    if (is_new) break;
+    if (is_new && !is_global_(candidate)) break;
     ++number;
   }
   taken_[std::string(name)] = number;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,10 @@ struct LabelReference {
 // Registers get their id when they are first used: a module may declare thousands that it never touches.
 class Scopes {
  public:
-  explicit Scopes(Function& function) : function_(function) { open(); }
+  // is_global: whether the module has the name; a flattened name may not hide it.
+  Scopes(Function& function, std::function<bool(std::string_view)> is_global) : function_(function), is_global_(std::move(is_global)) {
+    open();
+  }
 
   void open() { scopes_.emplace_back(); }
   // Moves references that this scope does not define to the enclosing one; of the outermost scope: returns them.
@@ -70,6 +74,7 @@ class Scopes {
   static const Range* range_of(const Scope& scope, std::string_view name);
 
   Function& function_;
+  std::function<bool(std::string_view)> is_global_;
   std::vector<Scope> scopes_;
   std::unordered_map<std::string, std::uint32_t> taken_;  // name -> how often
 };
