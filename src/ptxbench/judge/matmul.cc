@@ -14,36 +14,38 @@ namespace ptxbench::judge {
 namespace {
 
 // A tile of 4 x 12 doubles fills 12 of the 16 vector registers of AVX2 and leaves room for operands. One packed panel
-// of B (kDepth x 12) is 24 KiB and stays in the first-level cache, the packed block of A in the second.
-constexpr std::int64_t kTileRows = 4, kTileColumns = 12, kDepth = 256, kBlockRows = 128, kBlockColumns = 192;
+// of B (kDepth x 12) is 12 KiB and stays in the first-level cache, the packed blocks (128 and 192 KiB) in the second.
+constexpr std::int64_t kTileRows = 4, kTileColumns = 12, kDepth = 128, kBlockRows = 128, kBlockColumns = 192;
 
 double load(const double* data, std::int64_t at) { return data[at]; }
 double load(const std::uint16_t* data, std::int64_t at) { return std::bit_cast<float>(std::uint32_t{data[at]} << 16); }
 
-// Panels of `width` rows: to[panel][k][row in panel], missing rows are zero. Strides as seen by (row, k).
-template <class T>
+// Panels of kWidth rows: to[panel][k][row in panel], missing rows are zero. Strides as seen by (row, k). The rows are
+// read side by side, so that the panel is written in one sweep.
+template <int kWidth, class T>
 void pack_panels(const T* from, std::int64_t row_stride, std::int64_t k_stride, std::int64_t rows, std::int64_t depth,
-                 std::int64_t width, double* to) {
-  for (std::int64_t panel = 0; panel < rows; panel += width) {
-    const std::int64_t live = std::min(width, rows - panel);
-    for (std::int64_t row = 0; row < width; ++row) {
-      if (row >= live) {
-        for (std::int64_t k = 0; k < depth; ++k) to[k * width + row] = 0;
-        continue;
-      }
-      const T* line = from + (panel + row) * row_stride;
-      for (std::int64_t k = 0; k < depth; ++k) to[k * width + row] = load(line, k * k_stride);
+                 double* to) {
+  static constexpr T kZero = 0;
+  for (std::int64_t panel = 0; panel < rows; panel += kWidth) {
+    const T* lines[kWidth];
+    std::int64_t strides[kWidth];
+    for (int row = 0; row < kWidth; ++row) {
+      const bool live = panel + row < rows;
+      lines[row] = live ? from + (panel + row) * row_stride : &kZero;
+      strides[row] = live ? k_stride : 0;
     }
-    to += depth * width;
+    for (std::int64_t k = 0; k < depth; ++k, to += kWidth)
+      for (int row = 0; row < kWidth; ++row) to[row] = load(lines[row], k * strides[row]);
   }
 }
 
-void pack(MatrixView view, std::int64_t rows, std::int64_t depth, std::int64_t width, double* to) {
+template <int kWidth>
+void pack(MatrixView view, std::int64_t rows, std::int64_t depth, double* to) {
   if (view.type == MatrixView::Type::kDouble) {
-    pack_panels(static_cast<const double*>(view.data), view.row_stride, view.column_stride, rows, depth, width, to);
+    pack_panels<kWidth>(static_cast<const double*>(view.data), view.row_stride, view.column_stride, rows, depth, to);
   } else {
-    pack_panels(static_cast<const std::uint16_t*>(view.data), view.row_stride, view.column_stride, rows, depth, width,
-                to);
+    pack_panels<kWidth>(static_cast<const std::uint16_t*>(view.data), view.row_stride, view.column_stride, rows, depth,
+                        to);
   }
 }
 
@@ -60,9 +62,10 @@ void tile_generic(std::int64_t depth, const double* a, const double* b, double* 
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) void tile_avx2(std::int64_t depth, const double* a, const double* b, double* tile) {
+  // Every loop over `sum` is unrolled: only then does it live in registers.
   __m256d sum[kTileRows][3];
-  for (auto& row : sum)
-    for (auto& part : row) part = _mm256_setzero_pd();
+#pragma GCC unroll 4
+  for (int i = 0; i < kTileRows; ++i) sum[i][0] = sum[i][1] = sum[i][2] = _mm256_setzero_pd();
   for (std::int64_t k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns) {
     const __m256d b0 = _mm256_loadu_pd(b), b1 = _mm256_loadu_pd(b + 4), b2 = _mm256_loadu_pd(b + 8);
 #pragma GCC unroll 4
@@ -73,8 +76,12 @@ __attribute__((target("avx2,fma"))) void tile_avx2(std::int64_t depth, const dou
       sum[i][2] = _mm256_fmadd_pd(ai, b2, sum[i][2]);
     }
   }
-  for (int i = 0; i < kTileRows; ++i)
-    for (int j = 0; j < 3; ++j) _mm256_storeu_pd(tile + i * kTileColumns + 4 * j, sum[i][j]);
+#pragma GCC unroll 4
+  for (int i = 0; i < kTileRows; ++i) {
+    _mm256_storeu_pd(tile + i * kTileColumns, sum[i][0]);
+    _mm256_storeu_pd(tile + i * kTileColumns + 4, sum[i][1]);
+    _mm256_storeu_pd(tile + i * kTileColumns + 8, sum[i][2]);
+  }
 }
 #endif
 
@@ -115,10 +122,10 @@ void matmul_add(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView a, Ma
     const std::int64_t columns = std::min(kBlockColumns, n - jj);
     for (std::int64_t kk = 0; kk < k; kk += kDepth) {
       const std::int64_t depth = std::min(kDepth, k - kk);
-      pack(b.offset(kk, jj).transposed(), columns, depth, kTileColumns, packed_b.data());
+      pack<kTileColumns>(b.offset(kk, jj).transposed(), columns, depth, packed_b.data());
       for (std::int64_t ii = 0; ii < m; ii += kBlockRows) {
         const std::int64_t rows = std::min(kBlockRows, m - ii);
-        pack(a.offset(ii, kk), rows, depth, kTileRows, packed_a.data());
+        pack<kTileRows>(a.offset(ii, kk), rows, depth, packed_a.data());
         multiply_block(rows, columns, depth, packed_a.data(), packed_b.data(), c + ii * ldc + jj, ldc, tile);
       }
     }
