@@ -19,7 +19,7 @@ PUBLIC = {
     ("mha_with_lse_d128_causal", 4096): "6d2f67a7-225a-4af5-87d3-cbb99b496325",
 }
 HEADLINE = {"gemm_n7168_k5120", "mha_with_lse_d128", "mha_with_lse_d128_causal", "mha_bwd_d128", "mha_bwd_d128_causal"}
-TARGET_FAMILIES = {"hopper": ["wgmma", "tma"], "blackwell": ["tcgen05", "tma"]}
+TARGET_FAMILIES = {"hopper": ["wgmma", "tma"], "blackwell": ["tcgen05.mma", "tma"]}
 
 # (N, K): the headline pair, projections of 8B and 70B class models, and the pairs of a public mixture-of-experts model.
 GEMMS = [(7168, 5120), (4096, 4096), (4096, 14336), (28672, 4096), (24576, 1536), (32768, 512), (7168, 16384),

@@ -43,11 +43,12 @@ class Contradictions {
   std::vector<std::string> notes_;
 };
 
-// The layer that a failing status blames: 0 compile, 1 correct, 2 executed, 3 fast; -1 for none.
-int blamed_layer(VerdictStatus status) {
-  switch (status) {
-    case VerdictStatus::kCompileError:
-    case VerdictStatus::kPolicyViolation: return 0;
+// The layer that a failing status blames: 0 compile, 1 correct, 2 executed, 3 fast; -1 for none. Policy is broken in the
+// code or, later, by what the host process tries.
+int blamed_layer(const VerdictFields& fields) {
+  switch (fields.status) {
+    case VerdictStatus::kCompileError: return 0;
+    case VerdictStatus::kPolicyViolation: return fields.correct.failure ? 1 : 0;
     case VerdictStatus::kRuntimeError:
     case VerdictStatus::kTimeout:
     case VerdictStatus::kIncorrectShape:
@@ -66,7 +67,7 @@ constexpr std::array<std::string_view, 4> kLayerNames = {"compile", "correct", "
 void check_states(const VerdictFields& fields, Contradictions& found) {
   const std::array<LayerState, 4> states = {fields.compile.state, fields.correct.state, fields.executed.state,
                                             fields.fast.state};
-  const int blamed = blamed_layer(fields.status);
+  const int blamed = blamed_layer(fields);
   for (int i = 0; i < 4; ++i) {
     const LayerState state = states[i];
     const auto say = [&](std::string_view expected) {
@@ -186,8 +187,9 @@ Result<Verdict> Verdict::create(VerdictFields fields) {
   check_messages(fields, found);
   check_correct(fields, found);
   check_executed(fields, found);
-  found.require(fields.status != VerdictStatus::kPolicyViolation || !fields.compile.policy.empty(),
-                "POLICY_VIOLATION without a finding");
+  found.require(
+      fields.status != VerdictStatus::kPolicyViolation || !fields.compile.policy.empty() || fields.correct.failure,
+      "POLICY_VIOLATION without a finding");
   found.require(!fields.task.empty() && !fields.workload_uuid.empty(), "no task or workload named");
   found.require(fields.compile.state != LayerState::kPassed || !fields.artifact_hash.empty(),
                 "layer compile passed without an artifact hash");

@@ -259,8 +259,8 @@ class Verdict {
   // Refuses fields that contradict each other, naming every contradiction in Error.notes:
   // - PASSED only if no layer failed or was not reached, and compile, correct and executed passed;
   // - each failing status has its layer failed, the layers before it passed, and the layers after it not reached
-  //   (or not measured): COMPILE_ERROR and POLICY_VIOLATION compile; RUNTIME_ERROR, TIMEOUT and INCORRECT_* correct;
-  //   TARGET_NOT_EXECUTED executed; MEASUREMENT_VOID fast;
+  //   (or not measured): COMPILE_ERROR compile; POLICY_VIOLATION compile, or correct when a run was stopped for it; RUNTIME_ERROR,
+  //   TIMEOUT and INCORRECT_* correct; TARGET_NOT_EXECUTED executed; MEASUREMENT_VOID fast;
   // - a layer's state agrees with its evidence under the chosen rules; POLICY_VIOLATION names a finding; every status
   //   but PASSED has a message;
   // - INFRA_ERROR blames no layer: none is failed.

@@ -1,0 +1,121 @@
+#include "ptxbench/judge/outcome.h"
+
+#include <fmt/format.h>
+
+namespace ptxbench::judge {
+namespace {
+
+using schema::VerdictStatus;
+
+schema::TrapRecord trap_record(const wire::TrapRecord& trap, const std::string& kernel) {
+  schema::TrapRecord record;
+  record.kind = trap.kind;
+  record.rule = trap.rule;
+  record.message = trap.message;
+  record.kernel = kernel;
+  record.instruction = trap.instruction;
+  record.source_file = trap.file;
+  record.source_line = static_cast<int>(trap.line);
+  record.ptx_line = static_cast<int>(trap.ptx_line);
+  record.cta = {trap.cta.x, trap.cta.y, trap.cta.z};
+  record.warp = static_cast<int>(trap.warp);
+  record.lane = static_cast<int>(trap.lane);
+  record.address = trap.address;
+  return record;
+}
+
+RunProblem from_trap(const wire::TrapRecord& trap, const std::string& kernel) {
+  RunProblem problem;
+  problem.failure.what = "trap";
+  problem.failure.trap = trap_record(trap, kernel);
+  const std::string place =
+      trap.file.empty() ? fmt::format("PTX line {}", trap.ptx_line) : fmt::format("{}:{}", trap.file, trap.line);
+  problem.message =
+      fmt::format("{} in kernel {} at {}: {}", trap.kind, kernel.empty() ? "(unnamed)" : kernel, place, trap.message);
+  if (!trap.rule.empty()) problem.message += fmt::format(" ({})", trap.rule);
+  if (trap.kind == "work_limit" || trap.kind == "deadline") problem.status = VerdictStatus::kTimeout;
+  if (trap.kind == "unsupported") {
+    problem.status = VerdictStatus::kInfraError;
+    problem.message = fmt::format("the emulator cannot execute this kernel: {} ({})", trap.message, place);
+  }
+  return problem;
+}
+
+std::string kernel_of_trap(const RunOutcome& outcome) {
+  for (const wire::LaunchRecord& launch : outcome.launches)
+    if (launch.trap) return launch.kernel;
+  return {};
+}
+
+// " Refused calls: cudaGraphCreate (why)." when there are any.
+std::string refused(const RunOutcome& outcome) {
+  std::string text;
+  for (const wire::Refusal& refusal : outcome.refusals)
+    text += fmt::format("{}{} ({})", text.empty() ? "; refused: " : ", ", refusal.call, refusal.why);
+  return text;
+}
+
+RunProblem from_end(const RunOutcome& outcome) {
+  RunProblem problem;
+  auto& [status, message, failure] = problem;
+  switch (outcome.end) {
+    case HostEnd::kReturned:
+      failure.what = outcome.return_code != 0 ? "returned an error" : "device error";
+      message =
+          outcome.return_code != 0
+              ? fmt::format("run() returned the error {}: {}", outcome.return_code, outcome.error_text)
+              : fmt::format("the device ended with CUDA error {}: {}", outcome.sticky_error, outcome.sticky_message);
+      break;
+    case HostEnd::kLoadFailed:
+      failure.what = "load failed";
+      message = fmt::format("the compiled library could not be loaded: {}", outcome.error_text);
+      break;
+    case HostEnd::kExited:
+      failure.what = "exited";
+      message = fmt::format("the host code ended its process with exit code {} instead of returning from run()",
+                            outcome.exit_code);
+      break;
+    case HostEnd::kSignalled:
+      failure.what = "signal";
+      message = fmt::format("the host code died of signal {}", outcome.signal);
+      break;
+    case HostEnd::kForbidden:
+      status = VerdictStatus::kPolicyViolation;
+      failure.what = "forbidden";
+      message = fmt::format("the host code tried what a candidate may not do: {}", outcome.forbidden);
+      break;
+    case HostEnd::kHostTimeout:
+      status = VerdictStatus::kTimeout;
+      failure.what = "timeout";
+      message = "the host code did not return from run() in time";
+      break;
+    case HostEnd::kDeviceTimeout:
+      status = VerdictStatus::kTimeout;
+      failure.what = "timeout";
+      message = "a kernel did not end in time";
+      break;
+    case HostEnd::kProtocol:
+      failure.what = "protocol";
+      message = fmt::format("the host process sent what is no message of the device protocol: {}", outcome.error_text);
+      break;
+  }
+  message += refused(outcome);
+  return problem;
+}
+
+}  // namespace
+
+std::optional<RunProblem> problem_of(const RunOutcome& outcome) {
+  const wire::TrapRecord* trap = outcome.trap();
+  const bool returned = outcome.end == HostEnd::kReturned;
+  if (returned && outcome.return_code == 0 && trap == nullptr && outcome.sticky_error == 0) return std::nullopt;
+  // A trap explains an error that run() returns after it; leaving the process or breaking a rule does not wait for one.
+  const bool trap_first = trap != nullptr && (returned || outcome.end == HostEnd::kDeviceTimeout);
+  RunProblem problem = trap_first ? from_trap(*trap, kernel_of_trap(outcome)) : from_end(outcome);
+  problem.failure.message = problem.message;
+  for (const wire::Refusal& refusal : outcome.refusals)
+    problem.failure.refusals.push_back(fmt::format("{}: {}", refusal.call, refusal.why));
+  return problem;
+}
+
+}  // namespace ptxbench::judge
