@@ -41,10 +41,11 @@ RunProblem from_trap(const wire::TrapRecord& trap, const std::string& kernel) {
   return problem;
 }
 
-std::string kernel_of_trap(const RunOutcome& outcome) {
+// The launch that trapped; nullptr when none did.
+const wire::LaunchRecord* trapped_launch(const RunOutcome& outcome) {
   for (const wire::LaunchRecord& launch : outcome.launches)
-    if (launch.trap) return launch.kernel;
-  return {};
+    if (launch.trap) return &launch;
+  return nullptr;
 }
 
 // " Refused calls: cudaGraphCreate (why)." when there are any.
@@ -106,12 +107,12 @@ RunProblem from_end(const RunOutcome& outcome) {
 }  // namespace
 
 std::optional<RunProblem> problem_of(const RunOutcome& outcome) {
-  const wire::TrapRecord* trap = outcome.trap();
+  const wire::LaunchRecord* trapped = trapped_launch(outcome);
   const bool returned = outcome.end == HostEnd::kReturned;
-  if (returned && outcome.return_code == 0 && trap == nullptr && outcome.sticky_error == 0) return std::nullopt;
+  if (returned && outcome.return_code == 0 && trapped == nullptr && outcome.sticky_error == 0) return std::nullopt;
   // A trap explains an error that run() returns after it; leaving the process or breaking a rule does not wait for one.
-  const bool trap_first = trap != nullptr && (returned || outcome.end == HostEnd::kDeviceTimeout);
-  RunProblem problem = trap_first ? from_trap(*trap, kernel_of_trap(outcome)) : from_end(outcome);
+  const bool trap_first = trapped != nullptr && (returned || outcome.end == HostEnd::kDeviceTimeout);
+  RunProblem problem = trap_first ? from_trap(*trapped->trap, trapped->kernel) : from_end(outcome);
   problem.failure.message = problem.message;
   for (const wire::Refusal& refusal : outcome.refusals)
     problem.failure.refusals.push_back(fmt::format("{}: {}", refusal.call, refusal.why));
