@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(128) decoy(const __grid_constant__ CUtensorMap
       "@!complete bra WAIT;\n"
       "}\n" ::"r"(barrier)
       : "memory");
-  float d[4];
+  float d[4] = {};
   const uint64_t descriptor = (address & 0x3FFFF) >> 4 | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   asm volatile(
