@@ -274,11 +274,6 @@ TEST(WgmmaErrors, DescriptorsThatMeanNothing) {
     ASSERT_FALSE(done) << bit;
     EXPECT_EQ(done.error().kind, FaultKind::kBadDescriptor);
   }
-  const auto based =
-      wgmma_compute(problem.form, {good, good | uint64_t{3} << 49, true}, group.warps(), problem.shared());
-  ASSERT_FALSE(based);
-  EXPECT_EQ(based.error().kind, FaultKind::kUnsupported);
-  EXPECT_THAT(based.error().message, HasSubstr("base offset 3"));
 }
 
 TEST(WgmmaErrors, FormsThatTheManualDoesNotList) {

@@ -55,7 +55,7 @@ void pack_elements(const SharedOperand& operand, SharedView shared, Put put) {
     for (uint32_t kc = 0; kc < kCoresAlongK; ++kc) {
       const CoreMatrix core = core_matrix(operand.descriptor, operand.major, outer, kc);
       for (uint32_t line = 0; line < kLines; ++line) {
-        const std::byte* from = shared.at(apply_swizzle(operand.descriptor.swizzle, core.address + line * core.pitch));
+        const std::byte* from = shared.at(operand.descriptor.place(core.address + line * core.pitch));
         for (uint32_t i = 0; i < per_line; ++i) {
           const float value = mma_value(operand.type, load_element(from + i * size, size));
           put(outer * outer_per_core + (k_major ? line : i), kc * k_per_core + (k_major ? i : line),
@@ -107,7 +107,7 @@ Checked<void> check_bounds(const SharedOperand& operand, const char* name, Share
       const uint32_t low = core.address & ~127u, high = (core.address + 7 * core.pitch + kLineBytes + 127) & ~127u;
       if (shared.contains(low, high - low)) continue;
       for (uint32_t line = 0; line < kLines; ++line) {
-        const uint32_t address = apply_swizzle(d.swizzle, core.address + line * core.pitch);
+        const uint32_t address = d.place(core.address + line * core.pitch);
         if (shared.contains(address, kLineBytes)) continue;
         return fault(
             FaultKind::kOutOfBounds, "wgmma reads its operands from the shared memory of the CTA",

@@ -60,12 +60,12 @@ constexpr uint32_t along_k(MmaType type, Major major) {
 
 // One core matrix as vectors of 8 along m or n, one for each k.
 template <MmaType kType, Major kMajor>
-PTXBENCH_AVX2 inline void load_core(const CoreMatrix& core, Swizzle swizzle, SharedView shared,
+PTXBENCH_AVX2 inline void load_core(const CoreMatrix& core, const MatrixDescriptor& descriptor, SharedView shared,
                                     const uint8_t (&order)[8], __m256 (&out)[kMostAlongK]) {
   __m128i lines[8];
   for (uint32_t i = 0; i < kLines; ++i) {
     const uint32_t line = kMajor == Major::kK ? order[i] : i;
-    const std::byte* from = shared.at(apply_swizzle(swizzle, core.address + line * core.pitch));
+    const std::byte* from = shared.at(descriptor.place(core.address + line * core.pitch));
     lines[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   }
   if constexpr (kMajor == Major::kMN) {
@@ -100,8 +100,8 @@ PTXBENCH_AVX2 void pack_a_typed(const SharedOperand& operand, SharedView shared,
   for (uint32_t group = 0; group < operand.outer / kGroupRows; ++group) {
     for (uint32_t kc = 0; kc < kCoresAlongK; ++kc) {
       __m256 columns[kMostAlongK];
-      load_core<kType, kMajor>(core_matrix(operand.descriptor, kMajor, group, kc), operand.descriptor.swizzle, shared,
-                               kInOrder, columns);
+      load_core<kType, kMajor>(core_matrix(operand.descriptor, kMajor, group, kc), operand.descriptor, shared, kInOrder,
+                               columns);
       float* to = panel.at(group, k_start + kc * kAlong);
       for (uint32_t k = 0; k < kAlong; ++k, to += kGroupFloats) {
         const __m256 rows = _mm256_xor_ps(columns[k], sign);
@@ -123,7 +123,7 @@ PTXBENCH_AVX2 void pack_b_typed(const SharedOperand& operand, SharedView shared,
     const PanelB::Unit even = panel.unit(2 * group), odd = panel.unit(2 * group + 1);
     for (uint32_t kc = 0; kc < kCoresAlongK; ++kc) {
       __m256 columns[kMostAlongK];
-      load_core<kType, kMajor>(core_matrix(operand.descriptor, kMajor, group, kc), operand.descriptor.swizzle, shared,
+      load_core<kType, kMajor>(core_matrix(operand.descriptor, kMajor, group, kc), operand.descriptor, shared,
                                kEvenThenOdd, columns);
       for (uint32_t k = 0; k < kAlong; ++k) {
         const __m256 values = _mm256_xor_ps(columns[k], sign);

@@ -29,9 +29,10 @@ constexpr uint32_t swizzle_mask(Swizzle swizzle) {
   return swizzle == Swizzle::kNone ? 0 : swizzle_row_bytes(swizzle) - 16;
 }
 
-// Where the byte of linear address `address` really lies.
-constexpr uint32_t apply_swizzle(Swizzle swizzle, uint32_t address) {
-  return address ^ ((address >> 3) & swizzle_mask(swizzle));
+// Where the byte of linear address `address` really lies. `base_offset` (bits 49-51 of a matrix descriptor, 0 elsewhere) says by
+// how many 128-byte lines after a multiple of the pattern it starts (recorded on an H200: captures wgmma_layout).
+constexpr uint32_t apply_swizzle(Swizzle swizzle, uint32_t address, uint32_t base_offset = 0) {
+  return address ^ ((((address >> 7) - base_offset) << 4) & swizzle_mask(swizzle));
 }
 
 }  // namespace ptxbench::emu

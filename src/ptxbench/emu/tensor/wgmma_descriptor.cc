@@ -20,12 +20,9 @@ Checked<MatrixDescriptor> decode_matrix_descriptor(uint64_t bits) {
         FaultKind::kBadDescriptor, "bits 14-15, 30-31, 46-48 and 52-61 of a matrix descriptor are zero",
         fmt::format("the matrix descriptor is {:#018x}; reserved bits {:#018x} are set", bits, bits & kReserved));
   }
-  if (const auto base_offset = (bits >> 49) & 7; base_offset != 0) {
-    return fault(FaultKind::kUnsupported, "matrix descriptors with a base offset are not emulated",
-                 fmt::format("the matrix descriptor {:#018x} has base offset {}", bits, base_offset));
-  }
   constexpr Swizzle kModes[] = {Swizzle::kNone, Swizzle::k128B, Swizzle::k64B, Swizzle::k32B};
-  return MatrixDescriptor{field_bytes(bits, 0), field_bytes(bits, 16), field_bytes(bits, 32), kModes[bits >> 62]};
+  return MatrixDescriptor{field_bytes(bits, 0), field_bytes(bits, 16), field_bytes(bits, 32), kModes[bits >> 62],
+                          static_cast<uint32_t>(bits >> 49 & 7)};
 }
 
 CoreMatrix core_matrix(const MatrixDescriptor& d, Major major, uint32_t outer, uint32_t k) {

@@ -16,16 +16,20 @@ struct MatrixDescriptor {
   uint32_t leading_byte_offset = 0;
   uint32_t stride_byte_offset = 0;
   Swizzle swizzle = Swizzle::kNone;
+  uint32_t base_offset = 0;  // lines of 128 bytes
+
+  // Where the byte of linear address `address` really lies.
+  uint32_t place(uint32_t address) const { return apply_swizzle(swizzle, address, base_offset); }
 };
 
-// Faults: kBadDescriptor for reserved bits, kUnsupported for a base offset other than zero.
+// Fault kBadDescriptor if reserved bits are set.
 Checked<MatrixDescriptor> decode_matrix_descriptor(uint64_t bits);
 
 enum class Major : uint8_t { kK, kMN };  // which dimension is contiguous in memory
 
 // A core matrix: 8 lines of 16 bytes. K-major: lines are 8 consecutive m or n, 16 bytes of k each. MN-major: lines are 8
 // consecutive k, 16 bytes of m or n each. `outer` counts core matrices along m or n, `k` along k.
-// Line i is at apply_swizzle(descriptor.swizzle, address + i * pitch). The layouts, in units of 16 bytes ("Canonical Layouts"):
+// Line i is at descriptor.place(address + i * pitch). The layouts, in units of 16 bytes ("Canonical Layouts"):
 //   K-major   none ((8,m),(1,2)):((1,SBO),(-,LBO))    swizzled, W lines wide ((8,m),2):((W,SBO),1)
 //   MN-major  none ((1,m),(8,k)):((-,SBO),(1,LBO))    swizzled ((W,m),(8,k)):((1,LBO),(W,SBO))
 struct CoreMatrix {
