@@ -70,6 +70,9 @@ struct RunRequest {
 // install tree. Fills device_program, host_program and shim_folder. kNotFound names the first one missing.
 Status locate_programs(RunRequest& request);
 
+// The folder with libcudart.so.13 and libcuda.so.1, as above.
+Result<std::filesystem::path> locate_shim_folder();
+
 // How the candidate's host code ended. Only kReturned with code 0 lets the outputs count.
 enum class HostEnd {
   kReturned,       // run() came back: return_code, and error_text if it is not 0
@@ -78,7 +81,8 @@ enum class HostEnd {
   kSignalled,      // it died of a signal: signal
   kForbidden,      // it tried what the sandbox forbids (fork, exec, thread, socket, ...): forbidden names it
   kHostTimeout,    // wall or CPU time spent in host code
-  kDeviceTimeout,  // wall time spent in a kernel
+  kDeviceTimeout,  // wall time or work limit spent in a kernel; the trap, if there is one, says where
+  kHostLimit,      // over its memory or another limit: error_text names it
   kProtocol,       // it sent what is no message of the device protocol: error_text
 };
 std::string_view to_string(HostEnd end);
