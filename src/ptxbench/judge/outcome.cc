@@ -53,6 +53,11 @@ std::string refused(const RunOutcome& outcome) {
   std::string text;
   for (const wire::Refusal& refusal : outcome.refusals)
     text += fmt::format("{}{} ({})", text.empty() ? "; refused: " : ", ", refusal.call, refusal.why);
+  // The API tells its caller a number only; the reason is worth more.
+  if (!outcome.failures.empty()) {
+    const wire::ApiFailure& last = outcome.failures.back();
+    text += fmt::format("; the last failed CUDA call (error {}): {}", last.code, last.message);
+  }
   return text;
 }
 
@@ -94,6 +99,10 @@ RunProblem from_end(const RunOutcome& outcome) {
       status = VerdictStatus::kTimeout;
       failure.what = "timeout";
       message = "a kernel did not end in time";
+      break;
+    case HostEnd::kHostLimit:
+      failure.what = "limit";
+      message = fmt::format("the host code was ended: it {}", outcome.error_text);
       break;
     case HostEnd::kProtocol:
       failure.what = "protocol";
