@@ -30,6 +30,9 @@ struct Artifact {
   std::string hash;              // content address, 64 hexadecimal digits: source, command, compiler and headers
   std::string source_name;       // the author's file name, without folders
   std::string source_sha256, library_sha256, cubin_sha256, ptx_sha256;
+  // SHA-256 of each fat binary container in the library: the only device code that a host process of this artifact may
+  // register.
+  std::vector<std::string> device_code_sha256;
   GpuTarget target = GpuTarget::kHopper;
   std::string nvcc_version;      // "13.0.88"
   std::string command;           // the compiler line, for people
@@ -38,6 +41,8 @@ struct Artifact {
   std::string build_sandbox;     // "namespaces" or "landlock"
   std::vector<std::string> warnings;  // the compiler's, capped
 
+  // The library has undefined cu... symbols (cuTensorMapEncodeTiled) that no library it needs provides: load libcuda.so.1
+  // with RTLD_GLOBAL before it.
   std::filesystem::path source() const { return folder / "kernel.cu"; }
   std::filesystem::path library() const { return folder / "kernel.so"; }
   std::filesystem::path ptx() const { return folder / "kernel.ptx"; }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,7 +12,7 @@
 #include "ptxbench/base/result.h"
 #include "ptxbench/base/sandbox.h"
 #include "ptxbench/schema/artifact.h"
-#include "ptxbench/toolchain/locate.h"
+#include "ptxbench/toolchain/policy.h"
 
 namespace ptxbench::toolchain {
 
@@ -47,27 +48,6 @@ struct CompileFailure {
   double seconds = 0;
 };
 
-enum class PolicyRule {
-  kVendorLibrary,    // cuBLAS, cuDNN, cuFFT, CUTLASS binaries ...
-  kRuntimeCompiler,  // NVRTC, nvJitLink, module loading from memory or file
-  kDynamicLoading,   // dlopen, dlsym
-  kProcess,          // fork, exec, system, popen
-  kThread,
-  kNetwork,
-  kDirectSystemCall, // syscall(), the syscall instruction
-  kForeignDeviceCode,  // device code that is not from this compilation
-  kForeignLibrary,   // linked against a library outside the allowed set
-  kHostAssembler,    // .incbin, other sections
-};
-std::string_view to_string(PolicyRule rule);  // "vendor_library" ...
-
-struct PolicyFinding {
-  PolicyRule rule;
-  std::string what;   // "calls dlopen"
-  std::string where;  // "gemm.cu:12" or "kernel.so: undefined symbol dlopen"
-  std::string hint;   // what to do
-};
-
 struct PolicyViolation {
   std::vector<PolicyFinding> findings;  // at least one
 };
@@ -76,6 +56,7 @@ struct Built {
   schema::Artifact artifact;
   bool cached = false;
   double seconds = 0;  // of this call
+  std::shared_ptr<void> lease;  // while it lives, the cache keeps the artifact's files
 };
 
 using BuildOutcome = std::variant<Built, CompileFailure, PolicyViolation>;

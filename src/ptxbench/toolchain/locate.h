@@ -21,15 +21,16 @@ struct Tool {
   std::string how_to_get;
 };
 
-// Every tool and header set, found or not, in a fixed order. Looks in $PTXBENCH_TOOLCHAIN, the checkout's .toolchain
+// Every tool and header set, found or not, in a fixed order. Looks in $PTXBENCH_TOOLCHAIN and the checkout's .toolchain
 // folder, $CUDA_HOME, $CUDA_PATH, PATH and /usr/local/cuda*.
 std::vector<Tool> locate_all();
 
 // The pieces of one working CUDA compiler; kUnavailable names what is missing and how to get it.
 struct Toolkit {
-  std::filesystem::path root;     // has bin/nvcc, include/cuda_runtime.h, nvvm/
+  std::filesystem::path root;  // has bin/nvcc, include/cuda_runtime.h, nvvm/
   std::filesystem::path nvcc, ptxas, host_compiler;
-  std::filesystem::path tvm_ffi_include, ptxbench_include;  // tvm_ffi_include is empty if not installed
+  std::filesystem::path tvm_ffi_include;   // empty if not installed
+  std::filesystem::path ptxbench_include;  // has ptxbench/ffi.h
   std::string version;
 };
 Result<Toolkit> locate_toolkit();
