@@ -133,7 +133,7 @@ void print_all(const std::vector<T>& words, const char* mark = "") {
   std::printf("\n");
 }
 
-// The first `samples` words, then one 64-bit hash for each of `slices` equal parts.
+// The first `samples` words, then one hash (64-bit FNV-1a folded to 32 bits) for each of `slices` equal parts.
 template <class T>
 void print_bulk(const std::vector<T>& words, size_t samples, size_t slices = 1) {
   if (g_dump) return print_all(words);
@@ -141,7 +141,8 @@ void print_bulk(const std::vector<T>& words, size_t samples, size_t slices = 1) 
   for (size_t i = 0; i < samples && i < words.size(); ++i) print_word(words[i]);
   for (size_t s = 0; s < slices; ++s) {
     size_t begin = words.size() * s / slices, end = words.size() * (s + 1) / slices;
-    std::printf(" #%016llx", static_cast<unsigned long long>(fnv(words.data() + begin, (end - begin) * sizeof(T))));
+    uint64_t hash = fnv(words.data() + begin, (end - begin) * sizeof(T));
+    std::printf(" #%08x", static_cast<uint32_t>(hash ^ hash >> 32));
   }
   std::printf("\n");
 }

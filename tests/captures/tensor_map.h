@@ -109,6 +109,14 @@ inline uint32_t box_bytes(const TensorSpec& spec) {
   return bytes;
 }
 
+// Shared memory that the box takes: with a swizzle each row starts a new span (32, 64 or 128 bytes) however narrow the box
+// is, though the transaction count stays box_bytes (seen on an H200).
+inline uint32_t shared_bytes(const TensorSpec& spec) {
+  if (spec.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE) return box_bytes(spec);
+  uint32_t row = spec.box[0] * element_bytes(spec.type), span = 16u << int(spec.swizzle);
+  return box_bytes(spec) / row * span;
+}
+
 inline CUresult encode(CUtensorMap* map, const TensorSpec& spec, void* address) {
   return cuTensorMapEncodeTiled(map, spec.type, spec.rank, address, spec.dims, spec.strides, spec.box, spec.steps,
                                 spec.interleave, spec.swizzle, spec.promotion, spec.fill);

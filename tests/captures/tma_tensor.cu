@@ -2,7 +2,7 @@
 // offsets, boxes over every side of the tensor, fill values, element strides, reductions.
 // A load line shows the shared memory after the copy (poison A5 where nothing was written); a store line shows global
 // memory after it. The first coordinate must be a multiple of 16 bytes: any other is an illegal instruction on the
-// hardware (traps.cu). Source: PTX ISA "cp.async.bulk.tensor", CUDA driver API "cuTensorMapEncodeTiled".
+// hardware, and so is a negative coordinate of a store (traps.cu). Source: PTX ISA "cp.async.bulk.tensor", CUDA driver API "cuTensorMapEncodeTiled".
 #include "capture.h"
 #include "tensor_map.h"
 
@@ -254,7 +254,7 @@ void load(const std::string& name, TensorSpec spec, Coords at, uint32_t offset =
   Buffer<uint32_t> global(data);
   CUtensorMap map;
   if (!encoded(&map, spec, global.get())) return;
-  uint32_t words = (offset + box_bytes(spec) + 256 + 1023) / 1024 * 256;
+  uint32_t words = (offset + shared_bytes(spec) + 256 + 1023) / 1024 * 256;
   Buffer<uint32_t> out(words + 1);
   uint32_t tx = box_bytes(spec);
   if (spec.rank == 1) launch_load<1>(map, at, offset, tx, words, out.get());
@@ -284,7 +284,7 @@ void store(const std::string& name, TensorSpec spec, Coords at, uint32_t offset 
   global.fill(0xA5);
   CUtensorMap map;
   if (!encoded(&map, spec, global.get())) return;
-  uint32_t words = (offset + box_bytes(spec) + 1023) / 1024 * 256;
+  uint32_t words = (offset + shared_bytes(spec) + 1023) / 1024 * 256;
   Buffer<uint32_t> image(random_words(words, fnv(name.data(), name.size())));
   if (spec.rank == 1) launch_store<1>(map, at, offset, words, image.get());
   if (spec.rank == 2) launch_store<2>(map, at, offset, words, image.get());
@@ -301,7 +301,7 @@ void reduce(const std::string& name, TensorSpec spec, Coords at, bool random_bit
   pack_strides(spec);
   uint64_t seed = fnv(name.data(), name.size());
   size_t global_words = (tensor_bytes(spec) + 15) / 16 * 4;
-  uint32_t words = (box_bytes(spec) + 1023) / 1024 * 256;
+  uint32_t words = (shared_bytes(spec) + 1023) / 1024 * 256;
   Buffer<uint32_t> global(random_bits ? random_words(global_words, seed) : small_integers(global_words, spec.type, seed));
   Buffer<uint32_t> image(random_bits ? random_words(words, seed + 1) : small_integers(words, spec.type, seed + 1));
   CUtensorMap map;
@@ -349,7 +349,6 @@ void ranks_and_sizes() {
       load("load-corner" + tail, spec, Coords{{-unit, -1, -1, -1, -1}});
       load("load-far-corner" + tail, spec, Coords{{int(dims[0]) - unit, 5, 4, 4, 3}});
       store("store-inside" + tail, spec, Coords{{unit, 2, 1, 2, 1}});
-      store("store-corner" + tail, spec, Coords{{-unit, -1, -1, -1, -1}});
       store("store-far-corner" + tail, spec, Coords{{int(dims[0]) - unit, 5, 4, 4, 3}});
     }
   }
@@ -399,7 +398,7 @@ void out_of_bounds() {
       TensorSpec spec = spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 20, 12, 8, 6);
       std::string tail = "-x" + std::to_string(x) + "-y" + std::to_string(y);
       load("load-outside" + tail, spec, Coords{{x, y}});
-      if (x == -4 || y == 9) store("store-outside" + tail, spec, Coords{{x, y}});
+      if (x >= 0 && y >= 0) store("store-outside" + tail, spec, Coords{{x, y}});
     }
   }
   for (auto type : {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
@@ -417,12 +416,11 @@ void out_of_bounds() {
     uint32_t span = swizzle == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 64 : 32;
     TensorSpec spec = spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 72, 10, span / 2, 16, swizzle);
     load("load-overhang-" + swizzle_name(swizzle), spec, Coords{{56, -3}});
-    store("store-overhang-" + swizzle_name(swizzle), spec, Coords{{56, -3}});
+    store("store-overhang-" + swizzle_name(swizzle), spec, Coords{{56, 3}});
     load("load-overhang-left-" + swizzle_name(swizzle), spec, Coords{{-8, 2}});
-    store("store-overhang-left-" + swizzle_name(swizzle), spec, Coords{{-8, 2}});
   }
   load("load-box-larger", spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 3, 8, 8), Coords{{-4, -2}});
-  store("store-box-larger", spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 3, 8, 8), Coords{{-4, -2}});
+  store("store-box-larger", spec2(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 3, 8, 8), Coords{{0, 1}});
   load("load-1-element-rows", spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 1, 9, 8, 4), Coords{{0, 2}});
   // dims[0] that is not a multiple of 16 bytes: the row's padding is outside.
   load("load-odd-width", spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 13, 9, 16, 4), Coords{{0, 2}});
@@ -440,7 +438,7 @@ void strides() {
       load("load-steps-outside" + tail, spec, Coords{{-4, -2}});
       load("load-steps-far" + tail, spec, Coords{{36, 17}});
       store("store-steps" + tail, spec, Coords{{4, 2}});
-      store("store-steps-outside" + tail, spec, Coords{{-4, -2}});
+      store("store-steps-far" + tail, spec, Coords{{36, 17}});
     }
   // Padded and overlapping rows: the stride is the map's, not the width's.
   TensorSpec padded = spec2(CU_TENSOR_MAP_DATA_TYPE_UINT16, 24, 16, 8, 8);
@@ -501,7 +499,7 @@ template <int Op>
 void reduce_types(const char* op, std::initializer_list<CUtensorMapDataType> types) {
   for (auto type : types)
     reduce<Op>("reduce-" + std::string(op) + "-" + type_name(type), spec2(type, 32, 12, 16, 8),
-               Coords{{-16 / int(element_bytes(type)), 6}});
+               Coords{{32 - 32 / int(element_bytes(type)), 6}});
 }
 
 void reductions() {
@@ -521,7 +519,7 @@ void reductions() {
   reduce<kAdd>("reduce-add-random-bits-f16", spec2(f16, 32, 12, 16, 8), Coords{{8, 2}}, true);
   reduce<kAdd>("reduce-add-random-bits-bf16", spec2(bf16, 32, 12, 16, 8), Coords{{8, 2}}, true);
   reduce<kMin>("reduce-min-random-bits-f16", spec2(f16, 32, 12, 16, 8), Coords{{8, 2}}, true);
-  reduce<kAdd>("reduce-add-swizzle-f32", spec2(f32, 64, 12, 32, 9, CU_TENSOR_MAP_SWIZZLE_128B), Coords{{40, -2}});
+  reduce<kAdd>("reduce-add-swizzle-f32", spec2(f32, 64, 12, 32, 9, CU_TENSOR_MAP_SWIZZLE_128B), Coords{{40, 5}});
 }
 
 void other() {
