@@ -18,6 +18,10 @@ Core& core() {
 }
 
 int refused(const char* api) {
+  if (std::strcmp(api, "cuGetExportTable") == 0) {
+    return static_cast<int>(
+        core().refuse(api, "the program is linked with the static CUDA runtime; link it with -cudart shared").code);
+  }
   return static_cast<int>(core().refuse(api, "not supported by ptxbench's CUDA driver").code);
 }
 

@@ -362,8 +362,10 @@ struct RunReply {
   std::int32_t sticky_code = 0;
   std::string sticky_message;
   bool client_alive = false;
+  bool client_connected = false;  // it said Hello
   std::string client_fault;  // why the device ended the connection, if it did
-  PTXBENCH_WIRE_FIELDS(commands, launches, refusals, failures, sticky_code, sticky_message, client_alive, client_fault)
+  PTXBENCH_WIRE_FIELDS(commands, launches, refusals, failures, sticky_code, sticky_message, client_alive, client_connected,
+                       client_fault)
 };
 struct EndRun {
   static constexpr MessageType kType = MessageType::kEndRun;

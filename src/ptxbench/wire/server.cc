@@ -199,6 +199,11 @@ RunReply DeviceServer::run_report() const {
   RunReply report = state_.recorder.report();
   report.client_fault = run_fault_;
   for (const auto& host : hosts_) report.client_alive |= host->session->id() == run_client_;
+  for (const auto* peers : {&hosts_, &ended_}) {
+    for (const auto& peer : *peers) {
+      if (peer->session->id() == run_client_) report.client_connected = peer->session->greeted();
+    }
+  }
   return report;
 }
 

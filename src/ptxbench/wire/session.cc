@@ -63,7 +63,10 @@ void Session::record(CommandKind kind, std::uint32_t stream, std::uint64_t addre
   state_.recorder.add(std::move(step));
 }
 
-Answer<HelloReply> Session::on(const Hello&) { return HelloReply{state_.handler.name(), state_.info}; }
+Answer<HelloReply> Session::on(const Hello&) {
+  greeted_ = true;
+  return HelloReply{state_.handler.name(), state_.info};
+}
 
 Answer<AddressReply> Session::on(const Alloc& m) {
   if (auto ok = room(owned_.size(), "allocations"); !ok) return tl::unexpected(ok.error());

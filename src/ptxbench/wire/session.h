@@ -64,6 +64,7 @@ class Session {
 
   std::uint32_t id() const { return id_; }
   bool control() const { return control_; }
+  bool greeted() const { return greeted_; }
   void grant(const AddClient& rights);
 
   // Fails with the sticky error, if there is one and this is a host connection.
@@ -118,6 +119,7 @@ class Session {
   DeviceState& state_;
   const std::uint32_t id_;
   const bool control_;
+  bool greeted_ = false;
   bool restrict_modules_ = false;
   std::set<std::string> allowed_modules_;
   std::map<std::uint64_t, Range> owned_;    // allocations and module variables, by address
