@@ -1,10 +1,14 @@
 #include "ptxbench/emu/tensor/mma_accumulate.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <vector>
 
+#include "ptxbench/emu/tensor/mma_hopper.h"
 #include "ptxbench/emu/tensor/mma_pack_avx2.h"
 #include "ptxbench/numeric/half.h"
 
@@ -12,6 +16,14 @@ namespace ptxbench::emu {
 namespace {
 
 constexpr uint32_t kMostWarps = 4, kLanes = 32;
+
+std::atomic<MmaArithmetic>& arithmetic_setting() {
+  static std::atomic<MmaArithmetic> setting = [] {
+    const char* text = std::getenv("PTXBENCH_MMA");
+    return text != nullptr && std::string_view(text) == "hopper" ? MmaArithmetic::kHopper : MmaArithmetic::kFast;
+  }();
+  return setting;
+}
 
 // Accumulators as binary32 in registers of our own: register i of warp w is pointers[w * registers + i].
 struct WideAccumulators {
@@ -43,9 +55,17 @@ void narrow_pairs(const uint32_t* low, const uint32_t* high, uint32_t* pairs, bo
   }
 }
 
+// D += A * B on binary32 accumulators.
+void accumulate(const MmaArithmeticForm& form, std::span<const WarpAccumulators> warps, const PanelA& a,
+                const PanelB& b, bool clear) {
+  if (mma_arithmetic() == MmaArithmetic::kFast) return mma_kernel().run(warps, a, b, clear);
+  const HopperSum sum = hopper_sum(form.a_type, form.b_type, form.accumulator, form.k);
+  hopper_run(sum, warps, a, b, clear, numeric::simd_level());
+}
+
 // Packed register 2g + h holds columns 8g + 2c and 8g + 2c + 1; the wide ones are 4g + 2h and 4g + 2h + 1.
-void accumulate_f16(std::span<const WarpAccumulators> warps, const PanelA& a, const PanelB& b, bool clear,
-                    WideAccumulators& wide) {
+void accumulate_f16(const MmaArithmeticForm& form, std::span<const WarpAccumulators> warps, const PanelA& a,
+                    const PanelB& b, bool clear, WideAccumulators& wide) {
   const bool simd = numeric::simd_level() >= numeric::SimdLevel::kAvx2;
   const uint32_t packed = b.units;
   wide.resize(static_cast<uint32_t>(warps.size()), 2 * packed);
@@ -53,7 +73,7 @@ void accumulate_f16(std::span<const WarpAccumulators> warps, const PanelA& a, co
     for (uint32_t i = 0; i < packed; ++i)
       widen_pairs(warps[w][i], wide.warps[w][2 * i], wide.warps[w][2 * i + 1], simd);
   }
-  mma_kernel().run({wide.warps, warps.size()}, a, b, clear);
+  accumulate(form, {wide.warps, warps.size()}, a, b, clear);
   for (uint32_t w = 0; w < warps.size(); ++w) {
     for (uint32_t i = 0; i < packed; ++i)
       narrow_pairs(wide.warps[w][2 * i], wide.warps[w][2 * i + 1], warps[w][i], simd);
@@ -87,14 +107,17 @@ void accumulate_s32(std::span<const WarpAccumulators> warps, const PanelA& a, co
 
 }  // namespace
 
-void mma_accumulate(MmaAccumulator type, bool saturate, std::span<const WarpAccumulators> warps, const PanelA& a,
+void mma_accumulate(const MmaArithmeticForm& form, std::span<const WarpAccumulators> warps, const PanelA& a,
                     const PanelB& b, bool clear) {
   thread_local WideAccumulators wide;
-  switch (type) {
-    case MmaAccumulator::kF32: return mma_kernel().run(warps, a, b, clear);
-    case MmaAccumulator::kF16: return accumulate_f16(warps, a, b, clear, wide);
-    case MmaAccumulator::kS32: return accumulate_s32(warps, a, b, saturate, clear, wide);
+  switch (form.accumulator) {
+    case MmaAccumulator::kF32: return accumulate(form, warps, a, b, clear);
+    case MmaAccumulator::kF16: return accumulate_f16(form, warps, a, b, clear, wide);
+    case MmaAccumulator::kS32: return accumulate_s32(warps, a, b, form.saturate, clear, wide);
   }
 }
+
+MmaArithmetic mma_arithmetic() { return arithmetic_setting().load(std::memory_order_relaxed); }
+void set_mma_arithmetic(MmaArithmetic arithmetic) { arithmetic_setting().store(arithmetic, std::memory_order_relaxed); }
 
 }  // namespace ptxbench::emu

@@ -60,7 +60,7 @@ void mma_sync(const MmaForm& form, const uint32_t* const* a, const uint32_t* con
   for (uint32_t i = 0; i < counts.c; ++i) {
     if (d[i] != c[i]) std::memcpy(d[i], c[i], 32 * sizeof(uint32_t));
   }
-  mma_accumulate(form.accumulator, form.saturate, {&d, 1}, panel_a, panel_b, false);
+  mma_accumulate({form.a_type, form.b_type, form.accumulator, form.saturate, form.k}, {&d, 1}, panel_a, panel_b, false);
 }
 
 }  // namespace ptxbench::emu

@@ -94,7 +94,7 @@ void multiply(const WgmmaForm& form, std::span<const StepOperands> steps, std::s
   }
   WarpAccumulators d[kWarps];
   for (uint32_t w = 0; w < kWarps; ++w) d[w] = warps[w].d;
-  mma_accumulate(form.accumulator, form.saturate, d, a, b, clear);
+  mma_accumulate({form.a_type, form.b_type, form.accumulator, form.saturate, k}, d, a, b, clear);
 }
 
 void compute(const WgmmaForm& form, std::span<const StepOperands> all, std::span<const WgmmaStep> steps,

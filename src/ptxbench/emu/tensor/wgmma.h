@@ -1,12 +1,11 @@
 // wgmma.mma_async: D(64 x N) = A(64 x K) * B(K x N) + D, one warpgroup. PTX ISA 9.7.15.5, "Asynchronous Warpgroup Level Matrix
 // Multiply-Accumulate Operation using wgmma.mma_async".
 //
-// Arithmetic. Products of bf16, f16, tf32 and 8-bit floats are exact in binary32 or rounded once; each element of D is
-// accumulated in binary32 by fused multiply-adds in the order k = 0, 1, 2, ..., starting from D. f16 accumulators are
-// widened, accumulated so over the K of one instruction and rounded once to f16. Integers are exact.
-// The hardware differs: it adds the products of one instruction and D in a wide aligned sum with truncated low bits, in
-// an order it does not document, and its 8-bit float path keeps fewer bits. So results agree to about K units in the last place
-// of the largest partial sum, not bit for bit; sums that are exact in binary32 (small integers) agree bit for bit.
+// Arithmetic. Integers are exact. For floats there are two ways, of which a process chooses one:
+// - kHopper: the sum of the tensor core of Hopper, bit for bit (see mma_hopper.h for what it is and how it is known).
+// - kFast (default): binary32 fused multiply-adds in the order k = 0, 1, 2, ..., starting from D; f16 accumulators are widened, and rounded
+//   once to f16. It differs from the hardware by a few units in the last place of the largest partial sum (8-bit floats by
+//   more: the hardware keeps 13 bits). Sums that are exact in binary32, such as small integers, agree bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +18,11 @@ namespace ptxbench::emu {
 
 enum class MmaType : uint8_t { kF16, kBF16, kTF32, kE4M3, kE5M2, kS8, kU8 };
 enum class MmaAccumulator : uint8_t { kF32, kF16, kS32 };
+
+enum class MmaArithmetic : uint8_t { kFast, kHopper };
+// For wgmma and mma.sync of the whole process. The environment variable PTXBENCH_MMA=fast|hopper sets the start value.
+MmaArithmetic mma_arithmetic();
+void set_mma_arithmetic(MmaArithmetic arithmetic);
 
 // What an instruction says once and for all.
 struct WgmmaForm {

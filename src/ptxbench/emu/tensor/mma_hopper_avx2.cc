@@ -1,0 +1,201 @@
+// The fixed-point sum of mma_hopper.h on vectors of 8 elements of D (2 rows, 4 columns).
+//
+// Two passes over the products of one instruction. The first finds the largest exponent, in 16-bit integers: exponents of
+// A and B were put into panels of their own. The second multiplies in binary32, which is exact, scales by the power of two that
+// makes the last bit that counts an integer's, and converts to integers by truncation: that is the cut. Elements with addends that
+// are not finite, or so large or small that binary32 would not be exact, are done one by one.
+#include "ptxbench/emu/tensor/mma_hopper_avx2.h"
+
+#include "ptxbench/base/check.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <bit>
+#include <cstddef>
+#define PTXBENCH_AVX2 __attribute__((target("avx2,fma")))
+
+namespace ptxbench::emu {
+namespace {
+
+// Exponents of operands that are zero or not finite. Sums of two saturate, and stay apart from all sums of real exponents.
+constexpr int kZeroExponent = -6000, kSpecialExponent = 20000;
+constexpr int kZeroProduct = -4000;           // below: one of the factors is zero
+constexpr int kLeast = -100, kLargest = 125;  // where binary32 products and scales are exact
+
+struct Exponents {
+  std::vector<int16_t> a;  // [group][k][32]: the 8 rows 4 times each, in the order 0 2 1 3 | 4 6 5 7 of packing
+  std::vector<int16_t> b;  // [unit][k][4]
+};
+
+// Exponents of 8 values as 32-bit integers.
+PTXBENCH_AVX2 inline __m256i exponents(__m256i bits, __m256i least) {
+  const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fffffff));
+  const __m256i field = _mm256_srli_epi32(magnitude, 23);
+  __m256i result = _mm256_max_epi32(_mm256_sub_epi32(field, _mm256_set1_epi32(127)), least);
+  const __m256i zero = _mm256_cmpeq_epi32(magnitude, _mm256_setzero_si256());
+  result = _mm256_blendv_epi8(result, _mm256_set1_epi32(kZeroExponent), zero);
+  const __m256i special = _mm256_cmpeq_epi32(field, _mm256_set1_epi32(255));
+  return _mm256_blendv_epi8(result, _mm256_set1_epi32(kSpecialExponent), special);
+}
+
+PTXBENCH_AVX2 inline __m256i load_bits(const void* from) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+}
+
+PTXBENCH_AVX2 void fill_exponents(const HopperSum& sum, uint32_t groups, const PanelA& a, const PanelB& b,
+                                  Exponents& out) {
+  const __m256i least_a = _mm256_set1_epi32(sum.least_a), least_b = _mm256_set1_epi32(sum.least_b);
+  const size_t words = size_t{groups} * a.k * kGroupFloats;
+  out.a.resize(words);
+  for (size_t i = 0; i < words; i += 16) {
+    const __m256i packed =
+        _mm256_packs_epi32(exponents(load_bits(a.data + i), least_a), exponents(load_bits(a.data + i + 8), least_a));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.a.data() + i), packed);
+  }
+  out.b.resize(size_t{b.units} * b.k * kUnitColumns);
+  for (uint32_t u = 0; u < b.units; ++u) {
+    const PanelB::Unit unit = b.unit(u);
+    int16_t* to = out.b.data() + size_t{u} * b.k * kUnitColumns;
+    for (uint32_t k = 0; k < b.k; ++k, to += kUnitColumns) {
+      const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(unit.start + size_t{k} * unit.stride));
+      const __m256i found = exponents(_mm256_castsi128_si256(four), least_b);
+      const __m128i packed = _mm_packs_epi32(_mm256_castsi256_si128(found), _mm_setzero_si128());
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(to), packed);
+    }
+  }
+}
+
+// The largest exponent of the products of each element: rows 0-3 and rows 4-7, packed as the panels are.
+struct Largest {
+  __m256i low, high;
+};
+PTXBENCH_AVX2 inline Largest largest_exponents(const int16_t* a, const int16_t* b, uint32_t k) {
+  Largest most{_mm256_set1_epi16(-32768), _mm256_set1_epi16(-32768)};
+  for (uint32_t i = 0; i < k; ++i, a += kGroupFloats, b += kUnitColumns) {
+    long long four;
+    __builtin_memcpy(&four, b, sizeof four);
+    const __m256i columns = _mm256_set1_epi64x(four);
+    most.low = _mm256_max_epi16(most.low, _mm256_adds_epi16(load_bits(a), columns));
+    most.high = _mm256_max_epi16(most.high, _mm256_adds_epi16(load_bits(a + 16), columns));
+  }
+  return most;
+}
+
+// 4 elements: (sum + c) * 2^(e - fraction_bits), cut to the bits of the result.
+PTXBENCH_AVX2 inline __m128 finish(__m128i sum, __m128i c, __m128i exponent, const HopperSum& form) {
+  const __m256d total = _mm256_add_pd(_mm256_cvtepi32_pd(sum), _mm256_cvtepi32_pd(c));
+  const __m128i biased = _mm_add_epi32(exponent, _mm_set1_epi32(1023 - form.fraction_bits));
+  const __m256d scale = _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_cvtepi32_epi64(biased), 52));
+  const __m256i exact = _mm256_castpd_si256(_mm256_mul_pd(total, scale));
+  const __m256i mask = _mm256_set1_epi64x(static_cast<long long>(~uint64_t{0} << (52 - form.result_bits)));
+  const __m128 result = _mm256_cvtpd_ps(_mm256_castsi256_pd(_mm256_and_si256(exact, mask)));
+  if (!form.f16_result) return result;
+  const __m256i lost = _mm256_cmpeq_epi64(_mm256_andnot_si256(mask, exact), _mm256_setzero_si256());
+  const __m256i narrow = _mm256_permutevar8x32_epi32(lost, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+  const __m128i odd = _mm_andnot_si128(_mm256_castsi256_si128(narrow), _mm_set1_epi32(1));
+  // What rounds to zero is +0, whatever its sign.
+  const __m128 magnitude = _mm_andnot_ps(_mm_set1_ps(-0.0f), result);
+  const __m128 kept = _mm_cmpgt_ps(_mm_or_ps(magnitude, _mm_castsi128_ps(odd)), _mm_set1_ps(0x1p-25f));
+  return _mm_and_ps(kept, _mm_or_ps(result, _mm_castsi128_ps(odd)));
+}
+
+// One vector of D: rows 2q, 2q + 1 of the group. `most`: largest exponents of its products as 32-bit integers.
+struct Quad {
+  __m256i exponent;  // of the sum, clamped to where the arithmetic below is exact
+  __m256 scale;
+  int unusual;  // lanes to be done one by one
+};
+PTXBENCH_AVX2 inline Quad prepare(__m256i most, __m256i c, const HopperSum& form) {
+  const __m256i all = _mm256_max_epi32(most, exponents(c, _mm256_set1_epi32(form.least_c)));
+  const __m256i large = _mm256_cmpgt_epi32(all, _mm256_set1_epi32(kLargest));
+  const __m256i small = _mm256_and_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(kLeast), all),
+                                         _mm256_cmpgt_epi32(all, _mm256_set1_epi32(kZeroProduct)));
+  Quad quad;
+  quad.unusual = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_or_si256(large, small)));
+  quad.exponent = _mm256_min_epi32(_mm256_max_epi32(all, _mm256_set1_epi32(kLeast)), _mm256_set1_epi32(kLargest));
+  const __m256i biased = _mm256_sub_epi32(_mm256_set1_epi32(127 + form.fraction_bits), quad.exponent);
+  quad.scale = _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
+  return quad;
+}
+
+PTXBENCH_AVX2 inline __m256i cut(__m256 value, __m256 scale) {
+  return _mm256_cvttps_epi32(_mm256_mul_ps(value, scale));
+}
+
+// 8 rows and the 4 columns of one unit, over one instruction. d: the 32 lanes of the accumulator register.
+PTXBENCH_AVX2 inline void block(const HopperSum& form, uint32_t* d, const float* a, const float* b, uint32_t b_stride,
+                                const Largest& most) {
+  const __m256i wide[4] = {_mm256_srai_epi32(_mm256_unpacklo_epi16(most.low, most.low), 16),
+                           _mm256_srai_epi32(_mm256_unpackhi_epi16(most.low, most.low), 16),
+                           _mm256_srai_epi32(_mm256_unpacklo_epi16(most.high, most.high), 16),
+                           _mm256_srai_epi32(_mm256_unpackhi_epi16(most.high, most.high), 16)};
+  Quad quads[4];
+  __m256i c[4], sum[4];
+  for (uint32_t q = 0; q < 4; ++q) {
+    c[q] = load_bits(d + 8 * q);
+    quads[q] = prepare(wide[q], c[q], form);
+    sum[q] = _mm256_setzero_si256();
+  }
+  for (uint32_t k = 0; k < form.k; ++k) {
+    const __m256 columns = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(b + size_t{k} * b_stride));
+    const float* rows = a + size_t{k} * kGroupFloats;
+#pragma GCC unroll 4
+    for (uint32_t q = 0; q < 4; ++q) {
+      sum[q] = _mm256_add_epi32(sum[q], cut(_mm256_mul_ps(_mm256_loadu_ps(rows + 8 * q), columns), quads[q].scale));
+    }
+  }
+  for (uint32_t q = 0; q < 4; ++q) {
+    const __m256i added = cut(_mm256_castsi256_ps(c[q]), quads[q].scale);
+    const __m128 low = finish(_mm256_castsi256_si128(sum[q]), _mm256_castsi256_si128(added),
+                              _mm256_castsi256_si128(quads[q].exponent), form);
+    const __m128 high = finish(_mm256_extracti128_si256(sum[q], 1), _mm256_extracti128_si256(added, 1),
+                               _mm256_extracti128_si256(quads[q].exponent, 1), form);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(d + 8 * q), _mm_castps_si128(low));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(d + 8 * q + 4), _mm_castps_si128(high));
+    if (quads[q].unusual == 0) [[likely]]
+      continue;
+    uint32_t before[8];
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(before), c[q]);
+    for (uint32_t i = 0; i < 8; ++i) {
+      if ((quads[q].unusual >> i & 1) == 0) continue;
+      const uint32_t lane = 8 * q + i;
+      d[lane] = hopper_dot(form, a + lane, kGroupFloats, b + lane % 4, b_stride, std::bit_cast<float>(before[i]));
+    }
+  }
+}
+
+}  // namespace
+
+PTXBENCH_AVX2 void hopper_run_avx2(const HopperSum& sum, std::span<const WarpAccumulators> warps, const PanelA& a,
+                                   const PanelB& b, bool clear) {
+  thread_local Exponents space;
+  const auto groups = static_cast<uint32_t>(2 * warps.size());
+  fill_exponents(sum, groups, a, b, space);
+  for (uint32_t group = 0; group < groups; ++group) {
+    for (uint32_t u = 0; u < b.units; ++u) {
+      const PanelB::Unit unit = b.unit(u);
+      uint32_t* d = warps[group / 2][u / 2 * 4 + group % 2 * 2 + u % 2];
+      if (clear) __builtin_memset(d, 0, 32 * sizeof(uint32_t));
+      for (uint32_t k = 0; k < a.k; k += sum.k) {
+        const int16_t* ea = space.a.data() + (size_t{group} * a.k + k) * kGroupFloats;
+        const int16_t* eb = space.b.data() + (size_t{u} * b.k + k) * kUnitColumns;
+        block(sum, d, a.at(group, k), unit.start + size_t{k} * unit.stride, unit.stride,
+              largest_exponents(ea, eb, sum.k));
+      }
+    }
+  }
+}
+
+}  // namespace ptxbench::emu
+
+#else
+
+namespace ptxbench::emu {
+// simd_level() never says kAvx2 on another processor.
+void hopper_run_avx2(const HopperSum&, std::span<const WarpAccumulators>, const PanelA&, const PanelB&, bool) {
+  PTXBENCH_CHECK(false, "no AVX2 here");
+}
+}  // namespace ptxbench::emu
+
+#endif
