@@ -22,9 +22,12 @@ __device__ uint32_t cluster_rank() {
 __global__ void ranks(uint32_t* out) {
   uint32_t rank = cluster_rank(), size, x, y, z, nx, ny, nz, cx, cy, cz, ncx, explicit_cluster;
   asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
-  asm volatile("mov.u32 %0, %%cluster_ctaid.x;\n\tmov.u32 %1, %%cluster_ctaid.y;\n\tmov.u32 %2, %%cluster_ctaid.z;" : "=r"(x), "=r"(y), "=r"(z));
-  asm volatile("mov.u32 %0, %%cluster_nctaid.x;\n\tmov.u32 %1, %%cluster_nctaid.y;\n\tmov.u32 %2, %%cluster_nctaid.z;" : "=r"(nx), "=r"(ny), "=r"(nz));
-  asm volatile("mov.u32 %0, %%clusterid.x;\n\tmov.u32 %1, %%clusterid.y;\n\tmov.u32 %2, %%clusterid.z;" : "=r"(cx), "=r"(cy), "=r"(cz));
+  asm volatile("mov.u32 %0, %%cluster_ctaid.x;\n\tmov.u32 %1, %%cluster_ctaid.y;\n\tmov.u32 %2, %%cluster_ctaid.z;"
+               : "=r"(x), "=r"(y), "=r"(z));
+  asm volatile("mov.u32 %0, %%cluster_nctaid.x;\n\tmov.u32 %1, %%cluster_nctaid.y;\n\tmov.u32 %2, %%cluster_nctaid.z;"
+               : "=r"(nx), "=r"(ny), "=r"(nz));
+  asm volatile("mov.u32 %0, %%clusterid.x;\n\tmov.u32 %1, %%clusterid.y;\n\tmov.u32 %2, %%clusterid.z;"
+               : "=r"(cx), "=r"(cy), "=r"(cz));
   asm volatile("mov.u32 %0, %%nclusterid.x;" : "=r"(ncx));
   asm volatile("{.reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p;}" : "=r"(explicit_cluster));
   if (threadIdx.x == 0) {
@@ -48,12 +51,20 @@ __global__ void remote_access(const uint32_t* in, uint32_t* out) {
   cluster_sync();
   uint32_t next = (rank + 1) % size, a, b, c, d, old;
   asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(a) : "r"(map_to(shared_address(&data[31 - t]), next)));
-  asm volatile("ld.shared::cluster.v2.u32 {%0, %1}, [%2];" : "=r"(b), "=r"(c) : "r"(map_to(shared_address(&data[32 + 2 * (t / 2)]), next)));
+  asm volatile("ld.shared::cluster.v2.u32 {%0, %1}, [%2];"
+               : "=r"(b), "=r"(c)
+               : "r"(map_to(shared_address(&data[32 + 2 * (t / 2)]), next)));
   uint64_t generic;
-  asm volatile("{.reg .b64 g; cvta.shared.u64 g, %1; mapa.u64 %0, g, %2;}" : "=l"(generic) : "l"(uint64_t(shared_address(&data[t]))), "r"(next));
+  asm volatile("{.reg .b64 g; cvta.shared.u64 g, %1; mapa.u64 %0, g, %2;}"
+               : "=l"(generic)
+               : "l"(uint64_t(shared_address(&data[t]))), "r"(next));
   asm volatile("ld.u32 %0, [%1];" : "=r"(d) : "l"(generic));
-  asm volatile("atom.shared::cluster.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(map_to(shared_address(&counter), next)), "r"(t + 1) : "memory");
-  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(map_to(shared_address(&written[t]), next)), "r"(a ^ rank) : "memory");
+  asm volatile("atom.shared::cluster.add.u32 %0, [%1], %2;"
+               : "=r"(old)
+               : "r"(map_to(shared_address(&counter), next)), "r"(t + 1)
+               : "memory");
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(map_to(shared_address(&written[t]), next)), "r"(a ^ rank)
+               : "memory");
   uint32_t owner;
   asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(owner) : "r"(map_to(shared_address(&counter), next)));
   cluster_sync();
@@ -74,11 +85,14 @@ __global__ void remote_arrive(uint32_t* out) {
   }
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   cluster_sync();
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(map_to(shared_address(&gather), 0)) : "memory");
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(map_to(shared_address(&gather), 0))
+               : "memory");
   if (rank == 0) {
     mbarrier_wait(shared_address(&gather), 0);
     if (threadIdx.x < size)
-      asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], 1;" ::"r"(map_to(shared_address(&release), threadIdx.x)) : "memory");
+      asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], 1;" ::"r"(
+                       map_to(shared_address(&release), threadIdx.x))
+                   : "memory");
   }
   mbarrier_wait(shared_address(&release), 0);
   if (threadIdx.x == 0) out[blockIdx.x] = rank + 100;
@@ -121,13 +135,27 @@ __global__ void async_stores(const uint32_t* in, uint32_t* out) {
     mbarrier_arrive_expect_tx(shared_address(&barrier), 4 + 8 + 16 + 4 + 4);
   }
   cluster_sync();
-  uint32_t next = (rank + 1) % size, bar = map_to(shared_address(&barrier), next), to = map_to(shared_address(data), next);
+  uint32_t next = (rank + 1) % size, bar = map_to(shared_address(&barrier), next),
+           to = map_to(shared_address(data), next);
   if (t == 0) {
-    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to), "r"(in[0] + rank), "r"(bar) : "memory");
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to + 8), "r"(in[1]), "r"(in[2]), "r"(bar) : "memory");
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to + 16), "r"(in[3]), "r"(in[4]), "r"(in[5]), "r"(in[6]), "r"(bar) : "memory");
-    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];" ::"r"(to + 40), "r"(7u + rank), "r"(bar) : "memory");
-    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.s32 [%0], %1, [%2];" ::"r"(to + 44), "r"(5000u), "r"(bar) : "memory");
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to),
+                 "r"(in[0] + rank), "r"(bar)
+                 : "memory");
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to + 8),
+                 "r"(in[1]), "r"(in[2]), "r"(bar)
+                 : "memory");
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to + 16),
+        "r"(in[3]), "r"(in[4]), "r"(in[5]), "r"(in[6]), "r"(bar)
+        : "memory");
+    asm volatile(
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];" ::"r"(to + 40),
+        "r"(7u + rank), "r"(bar)
+        : "memory");
+    asm volatile(
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.s32 [%0], %1, [%2];" ::"r"(to + 44),
+        "r"(5000u), "r"(bar)
+        : "memory");
   }
   mbarrier_wait(shared_address(&barrier), 0);
   if (t < 16) out[blockIdx.x * 16 + t] = data[t];
@@ -148,10 +176,11 @@ __global__ void multicast(const __grid_constant__ CUtensorMap map, uint32_t mask
   fence_proxy_async();
   cluster_sync();
   if (rank == 0 && t == 0)
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(
-                     shared_address(tile)),
-                 "l"(&map), "r"(32), "r"(3), "r"(shared_address(&barrier)), "h"(uint16_t(mask))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+        "{%2, %3}], [%4], %5;" ::"r"(shared_address(tile)),
+        "l"(&map), "r"(32), "r"(3), "r"(shared_address(&barrier)), "h"(uint16_t(mask))
+        : "memory");
   mbarrier_wait(shared_address(&barrier), 0);
   cluster_sync();
   for (uint32_t i = t; i < 256; i += 32) out[blockIdx.x * 256 + i] = tile[i];
@@ -171,10 +200,11 @@ __global__ void bulk_multicast(const uint32_t* in, uint32_t* out) {
   fence_proxy_async();
   cluster_sync();
   if (t == 0)
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 128, [%2], %3;" ::"r"(
-                     shared_address(data) + 128 * rank),
-                 "l"(in + 32 * rank), "r"(shared_address(&barrier)), "h"(uint16_t((1u << size) - 1))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 128, [%2], "
+        "%3;" ::"r"(shared_address(data) + 128 * rank),
+        "l"(in + 32 * rank), "r"(shared_address(&barrier)), "h"(uint16_t((1u << size) - 1))
+        : "memory");
   mbarrier_wait(shared_address(&barrier), 0);
   for (uint32_t i = t; i < 128; i += 32) out[blockIdx.x * 128 + i] = data[i];
   cluster_sync();
@@ -198,7 +228,8 @@ __global__ void split_barrier(uint32_t* out) {
 }
 
 template <class... Formals, class... Actuals>
-void launch(void (*kernel)(Formals...), dim3 grid, dim3 cluster, uint32_t threads, uint32_t shared, Actuals... actuals) {
+void launch(void (*kernel)(Formals...), dim3 grid, dim3 cluster, uint32_t threads, uint32_t shared,
+            Actuals... actuals) {
   cudaLaunchConfig_t config = {};
   config.gridDim = grid;
   config.blockDim = threads;
@@ -223,7 +254,9 @@ int main(int argc, char** argv) {
   Buffer<uint32_t> in(words);
   const dim3 shapes[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}, {1, 2, 2}, {8, 1, 1}};
   for (dim3 cluster : shapes) {
-    if (!begin("ranks-" + std::to_string(cluster.x) + "x" + std::to_string(cluster.y) + "x" + std::to_string(cluster.z))) continue;
+    if (!begin("ranks-" + std::to_string(cluster.x) + "x" + std::to_string(cluster.y) + "x" +
+               std::to_string(cluster.z)))
+      continue;
     dim3 grid(cluster.x * 2, cluster.y * 2, cluster.z);
     Buffer<uint32_t> out(4 * grid.x * grid.y * grid.z);
     launch(ranks, grid, cluster, 32, 0, out.get());

@@ -40,11 +40,10 @@ __device__ uint32_t pending(uint64_t state) {
 }
 __device__ uint32_t test_parity(uint32_t bar, uint32_t parity) {
   uint32_t done;
-  asm volatile(
-      "{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-      : "=r"(done)
-      : "r"(bar), "r"(parity)
-      : "memory");
+  asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+               : "=r"(done)
+               : "r"(bar), "r"(parity)
+               : "memory");
   return done;
 }
 __device__ uint32_t test_state(uint32_t bar, uint64_t state) {
@@ -71,13 +70,13 @@ struct Log {
   __device__ void put(uint32_t word) { *out++ = word; }
 };
 
-#define MBARRIER_CASE(NAME)                                     \
-  __device__ void NAME##_body(uint32_t bar, Log& log);          \
-  __global__ void NAME(uint32_t* out) {                         \
-    __shared__ __align__(8) uint64_t storage;                   \
-    Log log{out};                                               \
+#define MBARRIER_CASE(NAME)                                           \
+  __device__ void NAME##_body(uint32_t bar, Log& log);                \
+  __global__ void NAME(uint32_t* out) {                               \
+    __shared__ __align__(8) uint64_t storage;                         \
+    Log log{out};                                                     \
     if (threadIdx.x == 0) NAME##_body(shared_address(&storage), log); \
-  }                                                             \
+  }                                                                   \
   __device__ void NAME##_body(uint32_t bar, Log& log)
 
 MBARRIER_CASE(count_3) {
@@ -223,11 +222,10 @@ __global__ void ring(const uint32_t* in, uint32_t* out, uint32_t chunks) {
         uint32_t stage = i % 4, use = i / 4;
         mbarrier_wait(shared_address(&empty[stage]), (use & 1) ^ 1);
         mbarrier_arrive_expect_tx(shared_address(&full[stage]), 256);
-        asm volatile(
-            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" ::"r"(
-                shared_address(stages[stage])),
-            "l"(in + i * 64), "r"(shared_address(&full[stage]))
-            : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" ::"r"(
+                         shared_address(stages[stage])),
+                     "l"(in + i * 64), "r"(shared_address(&full[stage]))
+                     : "memory");
       }
   } else {
     uint32_t t = threadIdx.x - 32, hash = t;
@@ -247,8 +245,8 @@ __global__ void cp_async_arrive(const uint4* in, uint4* out, uint32_t* flags) {
   __shared__ __align__(8) uint64_t storage[2];
   uint32_t bar = shared_address(&storage[0]), bar2 = shared_address(&storage[1]);
   if (threadIdx.x == 0) {
-    mbarrier_init(bar, 32);       // 32 plain arrivals; each asynchronous one adds and takes its own
-    mbarrier_init(bar2, 32);      // .noinc: only the asynchronous arrivals
+    mbarrier_init(bar, 32);   // 32 plain arrivals; each asynchronous one adds and takes its own
+    mbarrier_init(bar2, 32);  // .noinc: only the asynchronous arrivals
   }
   __syncthreads();
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(&data[threadIdx.x])),
@@ -319,7 +317,7 @@ constexpr uint32_t kWords = 4096;  // of shared memory
 struct BulkArgs {
   const uint32_t* image;  // first contents of shared memory
   char* global;
-  uint32_t* out;          // last contents of shared memory
+  uint32_t* out;  // last contents of shared memory
   uint32_t to, from, bytes;
 };
 
@@ -327,36 +325,37 @@ struct BulkArgs {
 // is enough), so these kernels have an explicit cluster of one.
 #define BULK_KERNEL(NAME, BODY) BULK_KERNEL_WITH(, NAME, BODY)
 #define BULK_CLUSTER_KERNEL(NAME, BODY) BULK_KERNEL_WITH(__cluster_dims__(1), NAME, BODY)
-#define BULK_KERNEL_WITH(ATTRIBUTES, NAME, BODY)                                                \
-  __global__ void ATTRIBUTES NAME(BulkArgs args) {                                                         \
-    __shared__ __align__(128) uint32_t image[kWords];                                           \
-    __shared__ __align__(8) uint64_t storage;                                                   \
-    uint32_t bar = shared_address(&storage), base = shared_address(image);                      \
-    for (uint32_t i = threadIdx.x; i < kWords; i += blockDim.x) image[i] = args.image[i];       \
-    if (threadIdx.x == 0) mbarrier_init(bar, 1);                                                \
-    fence_proxy_async();                                                                        \
-    __syncthreads();                                                                            \
-    BODY;                                                                                       \
-    __syncthreads();                                                                            \
-    for (uint32_t i = threadIdx.x; i < kWords; i += blockDim.x) args.out[i] = image[i];         \
-    (void)bar, (void)base;                                                                      \
+#define BULK_KERNEL_WITH(ATTRIBUTES, NAME, BODY)                                          \
+  __global__ void ATTRIBUTES NAME(BulkArgs args) {                                        \
+    __shared__ __align__(128) uint32_t image[kWords];                                     \
+    __shared__ __align__(8) uint64_t storage;                                             \
+    uint32_t bar = shared_address(&storage), base = shared_address(image);                \
+    for (uint32_t i = threadIdx.x; i < kWords; i += blockDim.x) image[i] = args.image[i]; \
+    if (threadIdx.x == 0) mbarrier_init(bar, 1);                                          \
+    fence_proxy_async();                                                                  \
+    __syncthreads();                                                                      \
+    BODY;                                                                                 \
+    __syncthreads();                                                                      \
+    for (uint32_t i = threadIdx.x; i < kWords; i += blockDim.x) args.out[i] = image[i];   \
+    (void)bar, (void)base;                                                                \
   }
-#define ON_BARRIER(ASM, ...)                                                \
-  if (threadIdx.x == 0) {                                                   \
-    mbarrier_arrive_expect_tx(bar, args.bytes);                             \
-    asm volatile(ASM ::"r"(base + args.to), __VA_ARGS__ : "memory");        \
-  }                                                                         \
+#define ON_BARRIER(ASM, ...)                                         \
+  if (threadIdx.x == 0) {                                            \
+    mbarrier_arrive_expect_tx(bar, args.bytes);                      \
+    asm volatile(ASM ::"r"(base + args.to), __VA_ARGS__ : "memory"); \
+  }                                                                  \
   mbarrier_wait(bar, 0)
-#define ON_GROUP(ASM)                                                                                       \
-  if (threadIdx.x == 0) {                                                                                   \
-    asm volatile(ASM ::"l"(args.global + args.to), "r"(base + args.from), "r"(args.bytes) : "memory");           \
-    asm volatile("cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;" ::: "memory");                \
+#define ON_GROUP(ASM)                                                                                  \
+  if (threadIdx.x == 0) {                                                                              \
+    asm volatile(ASM ::"l"(args.global + args.to), "r"(base + args.from), "r"(args.bytes) : "memory"); \
+    asm volatile("cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;" ::: "memory");           \
   }
 
 BULK_KERNEL(g2s, ON_BARRIER("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];",
                             "l"(args.global + args.from), "r"(args.bytes), "r"(bar)))
-BULK_CLUSTER_KERNEL(s2s, ON_BARRIER("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];",
-                            "r"(base + args.from), "r"(args.bytes), "r"(bar)))
+BULK_CLUSTER_KERNEL(
+    s2s, ON_BARRIER("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];",
+                    "r"(base + args.from), "r"(args.bytes), "r"(bar)))
 BULK_KERNEL(s2g, ON_GROUP("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"))
 
 __device__ uint64_t policy() {
@@ -364,45 +363,55 @@ __device__ uint64_t policy() {
   asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 0.5;" : "=l"(bits));
   return bits;
 }
-BULK_KERNEL(g2s_hint,
-            asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(args.global + args.from), "r"(args.bytes) : "memory");
-            ON_BARRIER("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;",
-                       "l"(args.global + args.from), "r"(args.bytes), "r"(bar), "l"(policy())))
+BULK_KERNEL(
+    g2s_hint, asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(args.global + args.from), "r"(args.bytes)
+                           : "memory");
+    ON_BARRIER(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;",
+        "l"(args.global + args.from), "r"(args.bytes), "r"(bar), "l"(policy())))
 
 // Three groups; the source of the first is overwritten once it has been read, the last two are waited for at the end.
-BULK_KERNEL(groups, if (threadIdx.x == 0) {
-  for (uint32_t i = 0; i < 3; ++i) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 512;" ::"l"(args.global + i * 512), "r"(base + i * 512)
-                 : "memory");
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-  }
-  asm volatile("cp.async.bulk.wait_group.read 2;" ::: "memory");
-  for (uint32_t i = 0; i < 128; ++i) image[i] = 0x11111111 * i;
-  fence_proxy_async();
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 512;" ::"l"(args.global + 3 * 512), "r"(base) : "memory");
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");  // an empty group counts too
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-})
+BULK_KERNEL(
+    groups, if (threadIdx.x == 0) {
+      for (uint32_t i = 0; i < 3; ++i) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 512;" ::"l"(args.global + i * 512),
+                     "r"(base + i * 512)
+                     : "memory");
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+      }
+      asm volatile("cp.async.bulk.wait_group.read 2;" ::: "memory");
+      for (uint32_t i = 0; i < 128; ++i) image[i] = 0x11111111 * i;
+      fence_proxy_async();
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 512;" ::"l"(args.global + 3 * 512),
+                   "r"(base)
+                   : "memory");
+      asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+      asm volatile("cp.async.bulk.commit_group;" ::: "memory");  // an empty group counts too
+      asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    })
 
 #define REDUCE_KERNEL(NAME, OP) \
   BULK_KERNEL(NAME, ON_GROUP("cp.reduce.async.bulk.global.shared::cta.bulk_group." OP " [%0], [%1], %2;"))
-#define REDUCE_SHARED_KERNEL(NAME, OP)                                                                       \
-  BULK_CLUSTER_KERNEL(NAME, ON_BARRIER("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes." OP \
-                               " [%0], [%1], %2, [%3];",                                                     \
-                               "r"(base + args.from), "r"(args.bytes), "r"(bar)))
+#define REDUCE_SHARED_KERNEL(NAME, OP)                                                                               \
+  BULK_CLUSTER_KERNEL(NAME,                                                                                          \
+                      ON_BARRIER("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes." OP \
+                                 " [%0], [%1], %2, [%3];",                                                           \
+                                 "r"(base + args.from), "r"(args.bytes), "r"(bar)))
 
-#define FOR_GLOBAL_REDUCTIONS(X)                                                                              \
-  X(add_u32, "add.u32") X(add_s32, "add.s32") X(add_u64, "add.u64") X(add_f32, "add.f32") X(add_f64, "add.f64") \
-  X(add_f16, "add.noftz.f16") X(add_bf16, "add.noftz.bf16") X(min_u32, "min.u32") X(min_s32, "min.s32")       \
-  X(min_u64, "min.u64") X(min_s64, "min.s64") X(min_f16, "min.f16") X(min_bf16, "min.bf16")                   \
-  X(max_u32, "max.u32") X(max_s32, "max.s32") X(max_u64, "max.u64") X(max_s64, "max.s64") X(max_f16, "max.f16") \
-  X(max_bf16, "max.bf16") X(inc_u32, "inc.u32") X(dec_u32, "dec.u32") X(and_b32, "and.b32") X(and_b64, "and.b64") \
-  X(or_b32, "or.b32") X(or_b64, "or.b64") X(xor_b32, "xor.b32") X(xor_b64, "xor.b64")
-#define FOR_SHARED_REDUCTIONS(X)                                                                               \
-  X(add_u32, "add.u32") X(add_s32, "add.s32") X(add_u64, "add.u64") X(min_u32, "min.u32") X(min_s32, "min.s32") \
-  X(max_u32, "max.u32") X(max_s32, "max.s32") X(inc_u32, "inc.u32") X(dec_u32, "dec.u32") X(and_b32, "and.b32") \
-  X(or_b32, "or.b32") X(xor_b32, "xor.b32")
+#define FOR_GLOBAL_REDUCTIONS(X)                                                                                      \
+  X(add_u32, "add.u32")                                                                                               \
+  X(add_s32, "add.s32") X(add_u64, "add.u64") X(add_f32, "add.f32") X(add_f64, "add.f64") X(add_f16, "add.noftz.f16") \
+      X(add_bf16, "add.noftz.bf16") X(min_u32, "min.u32") X(min_s32, "min.s32") X(min_u64, "min.u64")                 \
+          X(min_s64, "min.s64") X(min_f16, "min.f16") X(min_bf16, "min.bf16") X(max_u32, "max.u32")                   \
+              X(max_s32, "max.s32") X(max_u64, "max.u64") X(max_s64, "max.s64") X(max_f16, "max.f16")                 \
+                  X(max_bf16, "max.bf16") X(inc_u32, "inc.u32") X(dec_u32, "dec.u32") X(and_b32, "and.b32")           \
+                      X(and_b64, "and.b64") X(or_b32, "or.b32") X(or_b64, "or.b64") X(xor_b32, "xor.b32")             \
+                          X(xor_b64, "xor.b64")
+#define FOR_SHARED_REDUCTIONS(X)                                                                                  \
+  X(add_u32, "add.u32")                                                                                           \
+  X(add_s32, "add.s32") X(add_u64, "add.u64") X(min_u32, "min.u32") X(min_s32, "min.s32") X(max_u32, "max.u32")   \
+      X(max_s32, "max.s32") X(inc_u32, "inc.u32") X(dec_u32, "dec.u32") X(and_b32, "and.b32") X(or_b32, "or.b32") \
+          X(xor_b32, "xor.b32")
 #define DEFINE_GLOBAL(NAME, OP) REDUCE_KERNEL(reduce_##NAME, OP)
 #define DEFINE_SHARED(NAME, OP) REDUCE_SHARED_KERNEL(reduce_shared_##NAME, OP)
 FOR_GLOBAL_REDUCTIONS(DEFINE_GLOBAL)
@@ -465,13 +474,13 @@ void reductions() {
   // inc and dec compare with the operand: make near values likely.
   for (uint32_t i = 0; i < kWords; ++i)
     if (i % 3 == 0) shared[i] = global[i] + (i % 9) / 3 - 1;
-#define RUN_GLOBAL(NAME, OP)                                                                                          \
-  {                                                                                                                   \
-    bool f = std::strstr(OP, "f16") || std::strstr(OP, "f32") || std::strstr(OP, "f64");                              \
-    bool wide = std::strstr(OP, "f64");                                                                               \
-    bulk("reduce-global-" OP, reduce_##NAME, 0, 0, 1024, f ? plain_floats(kWords, 6, wide) : shared,                  \
-         f ? plain_floats(kWords, 7, wide) : global);                                                                 \
-    if (f) bulk("reduce-global-random-bits-" OP, reduce_##NAME, 64, 64, 4096, shared, global);                        \
+#define RUN_GLOBAL(NAME, OP)                                                                         \
+  {                                                                                                  \
+    bool f = std::strstr(OP, "f16") || std::strstr(OP, "f32") || std::strstr(OP, "f64");             \
+    bool wide = std::strstr(OP, "f64");                                                              \
+    bulk("reduce-global-" OP, reduce_##NAME, 0, 0, 1024, f ? plain_floats(kWords, 6, wide) : shared, \
+         f ? plain_floats(kWords, 7, wide) : global);                                                \
+    if (f) bulk("reduce-global-random-bits-" OP, reduce_##NAME, 64, 64, 4096, shared, global);       \
   }
   FOR_GLOBAL_REDUCTIONS(RUN_GLOBAL)
 #define RUN_SHARED(NAME, OP) bulk("reduce-shared-" OP, reduce_shared_##NAME, 8192, 256, 1024, near, global);

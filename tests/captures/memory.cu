@@ -16,35 +16,55 @@ std::vector<uint32_t> random_words(size_t words, uint64_t seed) {
 // ---- loads and stores -----------------------------------------------------------------------------------------------
 
 // One thread walks 64 bytes of memory with every width and vector form; results are hashed in order.
-#define LOADS(NAME, SPACE, ADDRESS, CONSTRAINT)                                                                          \
-  __device__ void loads_##NAME(ADDRESS at, uint64_t* out) {                                                              \
-    uint32_t a, b, c, d, i = 0;                                                                                          \
-    uint64_t x, y;                                                                                                       \
-    uint16_t h, k;                                                                                                       \
-    asm volatile("ld" SPACE ".u8 %0, [%1+1];" : "=r"(a) : CONSTRAINT(at)); out[i++] = a;                                  \
-    asm volatile("ld" SPACE ".s8 %0, [%1+3];" : "=r"(a) : CONSTRAINT(at)); out[i++] = a;                                  \
-    asm volatile("ld" SPACE ".s8 %0, [%1+5];" : "=l"(x) : CONSTRAINT(at)); out[i++] = x;                                  \
-    asm volatile("ld" SPACE ".b8 %0, [%1+7];" : "=h"(h) : CONSTRAINT(at)); out[i++] = h;                                  \
-    asm volatile("ld" SPACE ".u16 %0, [%1+2];" : "=r"(a) : CONSTRAINT(at)); out[i++] = a;                                 \
-    asm volatile("ld" SPACE ".s16 %0, [%1+6];" : "=r"(a) : CONSTRAINT(at)); out[i++] = a;                                 \
-    asm volatile("ld" SPACE ".s16 %0, [%1+10];" : "=l"(x) : CONSTRAINT(at)); out[i++] = x;                                \
-    asm volatile("ld" SPACE ".b16 %0, [%1+12];" : "=h"(h) : CONSTRAINT(at)); out[i++] = h;                                \
-    asm volatile("ld" SPACE ".u32 %0, [%1+16];" : "=l"(x) : CONSTRAINT(at)); out[i++] = x;                                \
-    asm volatile("ld" SPACE ".s32 %0, [%1+20];" : "=l"(x) : CONSTRAINT(at)); out[i++] = x;                                \
-    asm volatile("ld" SPACE ".f32 %0, [%1+24];" : "=r"(a) : CONSTRAINT(at)); out[i++] = a;                                \
-    asm volatile("ld" SPACE ".b64 %0, [%1+32];" : "=l"(x) : CONSTRAINT(at)); out[i++] = x;                                \
-    asm volatile("ld" SPACE ".f64 %0, [%1+40];" : "=l"(x) : CONSTRAINT(at)); out[i++] = x;                                \
-    asm volatile("ld" SPACE ".v2.u8 {%0, %1}, [%2+2];" : "=h"(h), "=h"(k) : CONSTRAINT(at)); out[i++] = h << 16 | k;      \
-    asm volatile("ld" SPACE ".v4.u8 {%0, %1, %2, %3}, [%4+4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : CONSTRAINT(at));    \
-    out[i++] = uint64_t(a) << 48 | uint64_t(b) << 32 | c << 16 | d;                                                       \
-    asm volatile("ld" SPACE ".v4.s8 {%0, %1, %2, %3}, [%4+8];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : CONSTRAINT(at));    \
-    out[i++] = uint64_t(a ^ b) << 32 | (c ^ d);                                                                           \
-    asm volatile("ld" SPACE ".v2.s16 {%0, %1}, [%2+12];" : "=r"(a), "=r"(b) : CONSTRAINT(at)); out[i++] = uint64_t(a) << 32 | b; \
-    asm volatile("ld" SPACE ".v4.b16 {%0, %1, _, _}, [%2+16];" : "=h"(h), "=h"(k) : CONSTRAINT(at)); out[i++] = h << 16 | k; \
-    asm volatile("ld" SPACE ".v2.b32 {%0, %1}, [%2+24];" : "=r"(a), "=r"(b) : CONSTRAINT(at)); out[i++] = uint64_t(a) << 32 | b; \
-    asm volatile("ld" SPACE ".v4.b32 {%0, %1, %2, %3}, [%4+48];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : CONSTRAINT(at));  \
-    out[i++] = uint64_t(a ^ c) << 32 | (b ^ d);                                                                           \
-    asm volatile("ld" SPACE ".v2.b64 {%0, %1}, [%2+32];" : "=l"(x), "=l"(y) : CONSTRAINT(at)); out[i++] = x + 3 * y;      \
+#define LOADS(NAME, SPACE, ADDRESS, CONSTRAINT)                                                                        \
+  __device__ void loads_##NAME(ADDRESS at, uint64_t* out) {                                                            \
+    uint32_t a, b, c, d, i = 0;                                                                                        \
+    uint64_t x, y;                                                                                                     \
+    uint16_t h, k;                                                                                                     \
+    asm volatile("ld" SPACE ".u8 %0, [%1+1];" : "=r"(a) : CONSTRAINT(at));                                             \
+    out[i++] = a;                                                                                                      \
+    asm volatile("ld" SPACE ".s8 %0, [%1+3];" : "=r"(a) : CONSTRAINT(at));                                             \
+    out[i++] = a;                                                                                                      \
+    asm volatile("ld" SPACE ".s8 %0, [%1+5];" : "=l"(x) : CONSTRAINT(at));                                             \
+    out[i++] = x;                                                                                                      \
+    asm volatile("ld" SPACE ".b8 %0, [%1+7];" : "=h"(h) : CONSTRAINT(at));                                             \
+    out[i++] = h;                                                                                                      \
+    asm volatile("ld" SPACE ".u16 %0, [%1+2];" : "=r"(a) : CONSTRAINT(at));                                            \
+    out[i++] = a;                                                                                                      \
+    asm volatile("ld" SPACE ".s16 %0, [%1+6];" : "=r"(a) : CONSTRAINT(at));                                            \
+    out[i++] = a;                                                                                                      \
+    asm volatile("ld" SPACE ".s16 %0, [%1+10];" : "=l"(x) : CONSTRAINT(at));                                           \
+    out[i++] = x;                                                                                                      \
+    asm volatile("ld" SPACE ".b16 %0, [%1+12];" : "=h"(h) : CONSTRAINT(at));                                           \
+    out[i++] = h;                                                                                                      \
+    asm volatile("ld" SPACE ".u32 %0, [%1+16];" : "=l"(x) : CONSTRAINT(at));                                           \
+    out[i++] = x;                                                                                                      \
+    asm volatile("ld" SPACE ".s32 %0, [%1+20];" : "=l"(x) : CONSTRAINT(at));                                           \
+    out[i++] = x;                                                                                                      \
+    asm volatile("ld" SPACE ".f32 %0, [%1+24];" : "=r"(a) : CONSTRAINT(at));                                           \
+    out[i++] = a;                                                                                                      \
+    asm volatile("ld" SPACE ".b64 %0, [%1+32];" : "=l"(x) : CONSTRAINT(at));                                           \
+    out[i++] = x;                                                                                                      \
+    asm volatile("ld" SPACE ".f64 %0, [%1+40];" : "=l"(x) : CONSTRAINT(at));                                           \
+    out[i++] = x;                                                                                                      \
+    asm volatile("ld" SPACE ".v2.u8 {%0, %1}, [%2+2];" : "=h"(h), "=h"(k) : CONSTRAINT(at));                           \
+    out[i++] = h << 16 | k;                                                                                            \
+    asm volatile("ld" SPACE ".v4.u8 {%0, %1, %2, %3}, [%4+4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : CONSTRAINT(at)); \
+    out[i++] = uint64_t(a) << 48 | uint64_t(b) << 32 | c << 16 | d;                                                    \
+    asm volatile("ld" SPACE ".v4.s8 {%0, %1, %2, %3}, [%4+8];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : CONSTRAINT(at)); \
+    out[i++] = uint64_t(a ^ b) << 32 | (c ^ d);                                                                        \
+    asm volatile("ld" SPACE ".v2.s16 {%0, %1}, [%2+12];" : "=r"(a), "=r"(b) : CONSTRAINT(at));                         \
+    out[i++] = uint64_t(a) << 32 | b;                                                                                  \
+    asm volatile("ld" SPACE ".v4.b16 {%0, %1, _, _}, [%2+16];" : "=h"(h), "=h"(k) : CONSTRAINT(at));                   \
+    out[i++] = h << 16 | k;                                                                                            \
+    asm volatile("ld" SPACE ".v2.b32 {%0, %1}, [%2+24];" : "=r"(a), "=r"(b) : CONSTRAINT(at));                         \
+    out[i++] = uint64_t(a) << 32 | b;                                                                                  \
+    asm volatile("ld" SPACE ".v4.b32 {%0, %1, %2, %3}, [%4+48];"                                                       \
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)                                                                  \
+                 : CONSTRAINT(at));                                                                                    \
+    out[i++] = uint64_t(a ^ c) << 32 | (b ^ d);                                                                        \
+    asm volatile("ld" SPACE ".v2.b64 {%0, %1}, [%2+32];" : "=l"(x), "=l"(y) : CONSTRAINT(at));                         \
+    out[i++] = x + 3 * y;                                                                                              \
   }
 LOADS(generic, "", const void*, "l")
 LOADS(global, ".global", const void*, "l")
@@ -81,24 +101,30 @@ __global__ void load_kernel(const uint32_t* in, uint64_t* out) {
 }
 
 // Stores of every width into poisoned memory.
-#define STORES(NAME, SPACE, ADDRESS, CONSTRAINT)                                                                         \
-  __device__ void stores_##NAME(ADDRESS at, const uint32_t* in) {                                                        \
-    uint64_t x = uint64_t(in[0]) << 32 | in[1], y = uint64_t(in[2]) << 32 | in[3];                                       \
-    uint16_t h = uint16_t(in[4]);                                                                                        \
-    asm volatile("st" SPACE ".u8 [%0+1], %1;" ::CONSTRAINT(at), "r"(in[5]) : "memory");                                  \
-    asm volatile("st" SPACE ".b8 [%0+3], %1;" ::CONSTRAINT(at), "h"(h) : "memory");                                      \
-    asm volatile("st" SPACE ".b16 [%0+6], %1;" ::CONSTRAINT(at), "h"(h) : "memory");                                     \
-    asm volatile("st" SPACE ".u16 [%0+8], %1;" ::CONSTRAINT(at), "r"(in[6]) : "memory");                                 \
-    asm volatile("st" SPACE ".b32 [%0+12], %1;" ::CONSTRAINT(at), "r"(in[7]) : "memory");                                \
-    asm volatile("st" SPACE ".u32 [%0+16], %1;" ::CONSTRAINT(at), "l"(x) : "memory");                                    \
-    asm volatile("st" SPACE ".b64 [%0+24], %1;" ::CONSTRAINT(at), "l"(y) : "memory");                                    \
-    asm volatile("st" SPACE ".v2.b8 [%0+32], {%1, %2};" ::CONSTRAINT(at), "h"(h), "h"(h) : "memory");                    \
-    asm volatile("st" SPACE ".v4.u8 [%0+36], {%1, %2, %3, %4};" ::CONSTRAINT(at), "r"(in[8]), "r"(in[9]), "r"(in[10]), "r"(in[11]) : "memory"); \
-    asm volatile("st" SPACE ".v2.b16 [%0+40], {%1, %2};" ::CONSTRAINT(at), "h"(h), "h"(h) : "memory");                   \
-    asm volatile("st" SPACE ".v4.u16 [%0+48], {%1, %2, %3, %4};" ::CONSTRAINT(at), "r"(in[1]), "r"(in[2]), "r"(in[3]), "r"(in[4]) : "memory"); \
-    asm volatile("st" SPACE ".v2.b32 [%0+64], {%1, %2};" ::CONSTRAINT(at), "r"(in[12]), "r"(in[13]) : "memory");         \
-    asm volatile("st" SPACE ".v4.b32 [%0+80], {%1, %2, %3, %4};" ::CONSTRAINT(at), "r"(in[4]), "r"(in[5]), "r"(in[6]), "r"(in[7]) : "memory"); \
-    asm volatile("st" SPACE ".v2.b64 [%0+96], {%1, %2};" ::CONSTRAINT(at), "l"(x), "l"(y) : "memory");                   \
+#define STORES(NAME, SPACE, ADDRESS, CONSTRAINT)                                                                       \
+  __device__ void stores_##NAME(ADDRESS at, const uint32_t* in) {                                                      \
+    uint64_t x = uint64_t(in[0]) << 32 | in[1], y = uint64_t(in[2]) << 32 | in[3];                                     \
+    uint16_t h = uint16_t(in[4]);                                                                                      \
+    asm volatile("st" SPACE ".u8 [%0+1], %1;" ::CONSTRAINT(at), "r"(in[5]) : "memory");                                \
+    asm volatile("st" SPACE ".b8 [%0+3], %1;" ::CONSTRAINT(at), "h"(h) : "memory");                                    \
+    asm volatile("st" SPACE ".b16 [%0+6], %1;" ::CONSTRAINT(at), "h"(h) : "memory");                                   \
+    asm volatile("st" SPACE ".u16 [%0+8], %1;" ::CONSTRAINT(at), "r"(in[6]) : "memory");                               \
+    asm volatile("st" SPACE ".b32 [%0+12], %1;" ::CONSTRAINT(at), "r"(in[7]) : "memory");                              \
+    asm volatile("st" SPACE ".u32 [%0+16], %1;" ::CONSTRAINT(at), "l"(x) : "memory");                                  \
+    asm volatile("st" SPACE ".b64 [%0+24], %1;" ::CONSTRAINT(at), "l"(y) : "memory");                                  \
+    asm volatile("st" SPACE ".v2.b8 [%0+32], {%1, %2};" ::CONSTRAINT(at), "h"(h), "h"(h) : "memory");                  \
+    asm volatile("st" SPACE ".v4.u8 [%0+36], {%1, %2, %3, %4};" ::CONSTRAINT(at), "r"(in[8]), "r"(in[9]), "r"(in[10]), \
+                 "r"(in[11])                                                                                           \
+                 : "memory");                                                                                          \
+    asm volatile("st" SPACE ".v2.b16 [%0+40], {%1, %2};" ::CONSTRAINT(at), "h"(h), "h"(h) : "memory");                 \
+    asm volatile("st" SPACE ".v4.u16 [%0+48], {%1, %2, %3, %4};" ::CONSTRAINT(at), "r"(in[1]), "r"(in[2]), "r"(in[3]), \
+                 "r"(in[4])                                                                                            \
+                 : "memory");                                                                                          \
+    asm volatile("st" SPACE ".v2.b32 [%0+64], {%1, %2};" ::CONSTRAINT(at), "r"(in[12]), "r"(in[13]) : "memory");       \
+    asm volatile("st" SPACE ".v4.b32 [%0+80], {%1, %2, %3, %4};" ::CONSTRAINT(at), "r"(in[4]), "r"(in[5]), "r"(in[6]), \
+                 "r"(in[7])                                                                                            \
+                 : "memory");                                                                                          \
+    asm volatile("st" SPACE ".v2.b64 [%0+96], {%1, %2};" ::CONSTRAINT(at), "l"(x), "l"(y) : "memory");                 \
   }
 STORES(generic, "", void*, "l")
 STORES(global, ".global", void*, "l")
@@ -159,7 +185,8 @@ struct alignas(16) Parameters {
   double d;
   uint32_t table[9];
 };
-__global__ void parameters(uint8_t small, const __grid_constant__ Parameters p, uint16_t mid, Parameters q, uint32_t index, uint32_t* out) {
+__global__ void parameters(uint8_t small, const __grid_constant__ Parameters p, uint16_t mid, Parameters q,
+                           uint32_t index, uint32_t* out) {
   Parameters copy = p;  // local memory, indexed at run time
   copy.table[index % 9] += 1;
   out[0] = small | mid << 8;
@@ -206,13 +233,26 @@ __global__ void cp_async(const uint32_t* in, uint32_t* out) {
   uint32_t base = shared_address(shared);
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(base + 4 * t), "l"(in + t) : "memory");
   asm volatile("cp.async.commit_group;" ::: "memory");
-  if (t < 8) asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(base + 128 + 8 * t), "l"(in + 32 + 2 * t) : "memory");
-  if (t >= 8 && t < 16) asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(base + 192 + 16 * (t - 8)), "l"(in + 64 + 4 * t) : "memory");
+  if (t < 8)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(base + 128 + 8 * t), "l"(in + 32 + 2 * t) : "memory");
+  if (t >= 8 && t < 16)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(base + 192 + 16 * (t - 8)),
+                 "l"(in + 64 + 4 * t)
+                 : "memory");
   asm volatile("cp.async.commit_group;" ::: "memory");
   // Zero fill: src-size below cp-size, and the ignore-src predicate.
-  if (t < 5) asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(base + 320 + 16 * t), "l"(in + 4 * t), "r"(4 * t) : "memory");
-  if (t >= 5 && t < 8) asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 6; cp.async.ca.shared.global [%0], [%1], 16, p;}" ::"r"(base + 320 + 16 * t), "l"(in + 4 * t), "r"(t) : "memory");
-  if (t >= 8 && t < 11) asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(base + 448 + 8 * (t - 8)), "l"(in + 4 * t), "r"(t - 8) : "memory");
+  if (t < 5)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(base + 320 + 16 * t), "l"(in + 4 * t), "r"(4 * t)
+                 : "memory");
+  if (t >= 5 && t < 8)
+    asm volatile(
+        "{.reg .pred p; setp.ne.u32 p, %2, 6; cp.async.ca.shared.global [%0], [%1], 16, p;}" ::"r"(base + 320 + 16 * t),
+        "l"(in + 4 * t), "r"(t)
+        : "memory");
+  if (t >= 8 && t < 11)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(base + 448 + 8 * (t - 8)), "l"(in + 4 * t),
+                 "r"(t - 8)
+                 : "memory");
   asm volatile("cp.async.commit_group;" ::: "memory");
   asm volatile("cp.async.wait_group 1;" ::: "memory");
   __syncwarp();
@@ -236,46 +276,49 @@ __global__ void dynamic_shared(const uint32_t* in, uint32_t* out) {
 // ---- atomics --------------------------------------------------------------------------------------------------------
 
 // Thread 0 alone applies the operation 12 times to one word: the returned values are in program order. TYPE_* as in PTX.
-#define ATOMIC(NAME, R, T, OP)                                                                                           \
-  __global__ void atom_global_##NAME(const uint64_t* in, uint64_t* out) {                                                \
-    T value[1] = {T(in[12])};                                                                                            \
-    T* memory = reinterpret_cast<T*>(out + 13);                                                                          \
-    *memory = value[0];                                                                                                  \
-    for (int i = 0; i < 12; ++i) {                                                                                       \
-      T old;                                                                                                             \
-      asm volatile("atom.global." OP " %0, [%1], %2;" : "=" R(old) : "l"(memory), R(T(in[i])) : "memory");               \
-      out[i] = old;                                                                                                      \
-    }                                                                                                                    \
-    asm volatile("red.relaxed.gpu.global." OP " [%0], %1;" ::"l"(memory), R(T(in[3])) : "memory");                       \
-    out[12] = *const_cast<volatile T*>(memory);                                                                          \
-    out[13] = 0;                                                                                                         \
-  }                                                                                                                      \
-  __global__ void atom_shared_##NAME(const uint64_t* in, uint64_t* out) {                                                \
-    __shared__ __align__(8) T memory[2];                                                                                 \
-    memory[0] = T(in[12]), memory[1] = T(in[0]);                                                                         \
-    for (int i = 0; i < 12; ++i) {                                                                                       \
-      T old;                                                                                                             \
-      asm volatile("atom.acq_rel.cta.shared::cta." OP " %0, [%1], %2;"                                                   \
-                   : "=" R(old)                                                                                          \
-                   : "r"(shared_address(memory)), R(T(in[i]))                                                            \
-                   : "memory");                                                                                          \
-      out[i] = old;                                                                                                      \
-    }                                                                                                                    \
-    asm volatile("red.shared." OP " [%0], %1;" ::"r"(shared_address(memory)), R(T(in[3])) : "memory");                   \
-    out[12] = *const_cast<volatile T*>(memory);                                                                          \
-    out[13] = memory[1];                                                                                                 \
+#define ATOMIC(NAME, R, T, OP)                                                                             \
+  __global__ void atom_global_##NAME(const uint64_t* in, uint64_t* out) {                                  \
+    T value[1] = {T(in[12])};                                                                              \
+    T* memory = reinterpret_cast<T*>(out + 13);                                                            \
+    *memory = value[0];                                                                                    \
+    for (int i = 0; i < 12; ++i) {                                                                         \
+      T old;                                                                                               \
+      asm volatile("atom.global." OP " %0, [%1], %2;" : "=" R(old) : "l"(memory), R(T(in[i])) : "memory"); \
+      out[i] = old;                                                                                        \
+    }                                                                                                      \
+    asm volatile("red.relaxed.gpu.global." OP " [%0], %1;" ::"l"(memory), R(T(in[3])) : "memory");         \
+    out[12] = *const_cast<volatile T*>(memory);                                                            \
+    out[13] = 0;                                                                                           \
+  }                                                                                                        \
+  __global__ void atom_shared_##NAME(const uint64_t* in, uint64_t* out) {                                  \
+    __shared__ __align__(8) T memory[2];                                                                   \
+    memory[0] = T(in[12]), memory[1] = T(in[0]);                                                           \
+    for (int i = 0; i < 12; ++i) {                                                                         \
+      T old;                                                                                               \
+      asm volatile("atom.acq_rel.cta.shared::cta." OP " %0, [%1], %2;"                                     \
+                   : "=" R(old)                                                                            \
+                   : "r"(shared_address(memory)), R(T(in[i]))                                              \
+                   : "memory");                                                                            \
+      out[i] = old;                                                                                        \
+    }                                                                                                      \
+    asm volatile("red.shared." OP " [%0], %1;" ::"r"(shared_address(memory)), R(T(in[3])) : "memory");     \
+    out[12] = *const_cast<volatile T*>(memory);                                                            \
+    out[13] = memory[1];                                                                                   \
   }
-#define FOR_EACH_ATOMIC(X)                                                                                               \
-  X(add_u32, "r", uint32_t, "add.u32") X(add_s32, "r", uint32_t, "add.s32") X(add_u64, "l", uint64_t, "add.u64")         \
-  X(add_f32, "r", uint32_t, "add.f32") X(add_f64, "l", uint64_t, "add.f64")                                              \
-  X(add_f16, "h", uint16_t, "add.noftz.f16") X(add_f16x2, "r", uint32_t, "add.noftz.f16x2")                              \
-  X(add_bf16, "h", uint16_t, "add.noftz.bf16") X(add_bf16x2, "r", uint32_t, "add.noftz.bf16x2")                          \
-  X(min_u32, "r", uint32_t, "min.u32") X(min_s32, "r", uint32_t, "min.s32") X(min_u64, "l", uint64_t, "min.u64")         \
-  X(min_s64, "l", uint64_t, "min.s64") X(max_u32, "r", uint32_t, "max.u32") X(max_s32, "r", uint32_t, "max.s32")         \
-  X(max_u64, "l", uint64_t, "max.u64") X(max_s64, "l", uint64_t, "max.s64") X(inc_u32, "r", uint32_t, "inc.u32")         \
-  X(dec_u32, "r", uint32_t, "dec.u32") X(and_b32, "r", uint32_t, "and.b32") X(and_b64, "l", uint64_t, "and.b64")         \
-  X(or_b32, "r", uint32_t, "or.b32") X(or_b64, "l", uint64_t, "or.b64") X(xor_b32, "r", uint32_t, "xor.b32")             \
-  X(xor_b64, "l", uint64_t, "xor.b64")
+#define FOR_EACH_ATOMIC(X)                                                                                        \
+  X(add_u32, "r", uint32_t, "add.u32")                                                                            \
+  X(add_s32, "r", uint32_t, "add.s32") X(add_u64, "l", uint64_t, "add.u64") X(add_f32, "r", uint32_t, "add.f32")  \
+      X(add_f64, "l", uint64_t, "add.f64") X(add_f16, "h", uint16_t, "add.noftz.f16")                             \
+          X(add_f16x2, "r", uint32_t, "add.noftz.f16x2") X(add_bf16, "h", uint16_t, "add.noftz.bf16")             \
+              X(add_bf16x2, "r", uint32_t, "add.noftz.bf16x2") X(min_u32, "r", uint32_t, "min.u32")               \
+                  X(min_s32, "r", uint32_t, "min.s32") X(min_u64, "l", uint64_t, "min.u64")                       \
+                      X(min_s64, "l", uint64_t, "min.s64") X(max_u32, "r", uint32_t, "max.u32")                   \
+                          X(max_s32, "r", uint32_t, "max.s32") X(max_u64, "l", uint64_t, "max.u64")               \
+                              X(max_s64, "l", uint64_t, "max.s64") X(inc_u32, "r", uint32_t, "inc.u32")           \
+                                  X(dec_u32, "r", uint32_t, "dec.u32") X(and_b32, "r", uint32_t, "and.b32")       \
+                                      X(and_b64, "l", uint64_t, "and.b64") X(or_b32, "r", uint32_t, "or.b32")     \
+                                          X(or_b64, "l", uint64_t, "or.b64") X(xor_b32, "r", uint32_t, "xor.b32") \
+                                              X(xor_b64, "l", uint64_t, "xor.b64")
 FOR_EACH_ATOMIC(ATOMIC)
 
 // exch and cas have no red form.
@@ -286,28 +329,43 @@ __global__ void exchange(const uint64_t* in, uint64_t* out) {
   for (int i = 0; i < 6; ++i) {
     T old;
     if constexpr (sizeof(T) == 4) {
-      asm volatile("atom.shared.exch.b32 %0, [%1], %2;" : "=r"(old) : "r"(shared_address(&memory)), "r"(T(in[i])) : "memory");
+      asm volatile("atom.shared.exch.b32 %0, [%1], %2;"
+                   : "=r"(old)
+                   : "r"(shared_address(&memory)), "r"(T(in[i]))
+                   : "memory");
     } else {
       asm volatile("atom.exch.b64 %0, [%1], %2;" : "=l"(old) : "l"(&memory), "l"(T(in[i])) : "memory");
     }
     out[i] = old;
     T expected = i % 2 ? T(in[i]) : T(in[i + 1]);
     if constexpr (sizeof(T) == 4) {
-      asm volatile("atom.shared.cas.b32 %0, [%1], %2, %3;" : "=r"(old) : "r"(shared_address(&memory)), "r"(expected), "r"(T(i)) : "memory");
+      asm volatile("atom.shared.cas.b32 %0, [%1], %2, %3;"
+                   : "=r"(old)
+                   : "r"(shared_address(&memory)), "r"(expected), "r"(T(i))
+                   : "memory");
     } else {
-      asm volatile("atom.relaxed.cta.cas.b64 %0, [%1], %2, %3;" : "=l"(old) : "l"(&memory), "l"(expected), "l"(T(i)) : "memory");
+      asm volatile("atom.relaxed.cta.cas.b64 %0, [%1], %2, %3;"
+                   : "=l"(old)
+                   : "l"(&memory), "l"(expected), "l"(T(i))
+                   : "memory");
     }
     out[6 + i] = old;
   }
   out[12] = memory;
   uint16_t half;
-  asm volatile("atom.global.cas.b16 %0, [%1], %2, %3;" : "=h"(half) : "l"(out), "h"(uint16_t(out[0])), "h"(uint16_t(0x1234)) : "memory");
+  asm volatile("atom.global.cas.b16 %0, [%1], %2, %3;"
+               : "=h"(half)
+               : "l"(out), "h"(uint16_t(out[0])), "h"(uint16_t(0x1234))
+               : "memory");
   out[13] = half;
 }
 
 __global__ void vector_atomics(const uint32_t* in, uint32_t* out) {
   float a, b, c, d;
-  asm volatile("atom.global.v2.f32.add {%0, %1}, [%2], {%3, %4};" : "=f"(a), "=f"(b) : "l"(out), "f"(1.5f), "f"(-2.0f) : "memory");
+  asm volatile("atom.global.v2.f32.add {%0, %1}, [%2], {%3, %4};"
+               : "=f"(a), "=f"(b)
+               : "l"(out), "f"(1.5f), "f"(-2.0f)
+               : "memory");
   out[8] = __float_as_uint(a), out[9] = __float_as_uint(b);
   asm volatile("atom.global.v4.f32.add {%0, %1, %2, %3}, [%4], {%5, %6, %7, %8};"
                : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
@@ -334,20 +392,21 @@ void atomics() {
     const char* name;
     void (*kernel)(const uint64_t*, uint64_t*);
   } const cases[] = {
-#define ROW(NAME, R, T, OP) \
-  {"atom_global_" #NAME, atom_global_##NAME}, {"atom_shared_" #NAME, atom_shared_##NAME},
-      FOR_EACH_ATOMIC(ROW){"exchange_b32", exchange<uint32_t>},
-      {"exchange_b64", exchange<uint64_t>}};
+#define ROW(NAME, R, T, OP) {"atom_global_" #NAME, atom_global_##NAME}, {"atom_shared_" #NAME, atom_shared_##NAME},
+      FOR_EACH_ATOMIC(ROW){"exchange_b32", exchange<uint32_t>}, {"exchange_b64", exchange<uint64_t>}};
   for (const auto& c : cases) {
     if (!begin(c.name)) continue;
     Random random(5);
     std::vector<uint64_t> in(16);
-    bool f = std::strstr(c.name, "_f16") || std::strstr(c.name, "bf16") || std::strstr(c.name, "_f32") || std::strstr(c.name, "_f64");
+    bool f = std::strstr(c.name, "_f16") || std::strstr(c.name, "bf16") || std::strstr(c.name, "_f32") ||
+             std::strstr(c.name, "_f64");
     for (size_t i = 0; i < 16; ++i) {
       in[i] = random.next();
-      if (f && std::strstr(c.name, "_f64")) in[i] = (in[i] & 0x800FFFFFFFFFFFFF) | uint64_t(1020 + random.below(8)) << 52;
+      if (f && std::strstr(c.name, "_f64"))
+        in[i] = (in[i] & 0x800FFFFFFFFFFFFF) | uint64_t(1020 + random.below(8)) << 52;
       if (f && std::strstr(c.name, "_f32")) in[i] = (in[i] & 0x807FFFFF) | (124 + random.below(8)) << 23;
-      if (f && std::strstr(c.name, "f16")) in[i] = (in[i] & 0x83FF83FF) | (12 + random.below(6)) << 26 | (12 + random.below(6)) << 10;
+      if (f && std::strstr(c.name, "f16"))
+        in[i] = (in[i] & 0x83FF83FF) | (12 + random.below(6)) << 26 | (12 + random.below(6)) << 10;
       if (std::strstr(c.name, "inc") || std::strstr(c.name, "dec")) in[i] = i == 12 ? 3 : 2 + i % 4;
     }
     Buffer<uint64_t> din(in), out(14);

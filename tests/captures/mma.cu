@@ -14,60 +14,59 @@ struct MmaArgs {
   uint32_t* d;
 };
 
-#define LANE_POINTERS(NA, NB, NC)                                     \
-  uint32_t at = blockIdx.x * 32 + threadIdx.x;                        \
+#define LANE_POINTERS(NA, NB, NC)                                                     \
+  uint32_t at = blockIdx.x * 32 + threadIdx.x;                                        \
   const uint32_t *a = args.a + at * NA, *b = args.b + at * NB, *c = args.c + at * NC; \
-  uint32_t* d = args.d + at * NC;                                     \
-  uint32_t r[NC];                                                     \
+  uint32_t* d = args.d + at * NC;                                                     \
+  uint32_t r[NC];                                                                     \
   (void)a, (void)b, (void)c
 #define STORE_D(NC) \
   for (int i = 0; i < NC; ++i) d[i] = r[i]
 
-#define MMA_4_2_4(NAME, OP)                                                                                       \
-  __global__ void NAME(MmaArgs args) {                                                                            \
-    LANE_POINTERS(4, 2, 4);                                                                                       \
-    asm volatile(                                                                                                 \
-        "{.reg .b32 x<4>;\n\tmma.sync.aligned." OP                                                                \
-        " {x0,x1,x2,x3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};\n\t"                                          \
-        "mov.b32 %0, x0; mov.b32 %1, x1; mov.b32 %2, x2; mov.b32 %3, x3;}"                                        \
-        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                                                          \
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]),      \
-          "r"(c[3]));                                                                                             \
-    STORE_D(4);                                                                                                   \
+#define MMA_4_2_4(NAME, OP)                                                                                           \
+  __global__ void NAME(MmaArgs args) {                                                                                \
+    LANE_POINTERS(4, 2, 4);                                                                                           \
+    asm volatile("{.reg .b32 x<4>;\n\tmma.sync.aligned." OP                                                           \
+                 " {x0,x1,x2,x3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};\n\t"                                     \
+                 "mov.b32 %0, x0; mov.b32 %1, x1; mov.b32 %2, x2; mov.b32 %3, x3;}"                                   \
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                                                     \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), \
+                   "r"(c[3]));                                                                                        \
+    STORE_D(4);                                                                                                       \
   }
-#define MMA_2_1_4(NAME, OP)                                                                                       \
-  __global__ void NAME(MmaArgs args) {                                                                            \
-    LANE_POINTERS(2, 1, 4);                                                                                       \
-    asm volatile(                                                                                                 \
-        "{.reg .b32 x<4>;\n\tmma.sync.aligned." OP " {x0,x1,x2,x3}, {%4,%5}, {%6}, {%7,%8,%9,%10};\n\t"           \
-        "mov.b32 %0, x0; mov.b32 %1, x1; mov.b32 %2, x2; mov.b32 %3, x3;}"                                        \
-        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                                                          \
-        : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));                           \
-    STORE_D(4);                                                                                                   \
+#define MMA_2_1_4(NAME, OP)                                                                      \
+  __global__ void NAME(MmaArgs args) {                                                           \
+    LANE_POINTERS(2, 1, 4);                                                                      \
+    asm volatile("{.reg .b32 x<4>;\n\tmma.sync.aligned." OP                                      \
+                 " {x0,x1,x2,x3}, {%4,%5}, {%6}, {%7,%8,%9,%10};\n\t"                            \
+                 "mov.b32 %0, x0; mov.b32 %1, x1; mov.b32 %2, x2; mov.b32 %3, x3;}"              \
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                                \
+                 : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3])); \
+    STORE_D(4);                                                                                  \
   }
-#define MMA_4_2_2(NAME, OP)                                                                                       \
-  __global__ void NAME(MmaArgs args) {                                                                            \
-    LANE_POINTERS(4, 2, 2);                                                                                       \
-    asm volatile("mma.sync.aligned." OP " {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, {%8,%9};"                              \
-                 : "=r"(r[0]), "=r"(r[1])                                                                         \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]));       \
-    STORE_D(2);                                                                                                   \
+#define MMA_4_2_2(NAME, OP)                                                                                 \
+  __global__ void NAME(MmaArgs args) {                                                                      \
+    LANE_POINTERS(4, 2, 2);                                                                                 \
+    asm volatile("mma.sync.aligned." OP " {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, {%8,%9};"                        \
+                 : "=r"(r[0]), "=r"(r[1])                                                                   \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1])); \
+    STORE_D(2);                                                                                             \
   }
-#define MMA_2_1_2(NAME, OP)                                                                                       \
-  __global__ void NAME(MmaArgs args) {                                                                            \
-    LANE_POINTERS(2, 1, 2);                                                                                       \
-    asm volatile("mma.sync.aligned." OP " {%0,%1}, {%2,%3}, {%4}, {%5,%6};"                                       \
-                 : "=r"(r[0]), "=r"(r[1])                                                                         \
-                 : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(c[0]), "r"(c[1]));                                        \
-    STORE_D(2);                                                                                                   \
+#define MMA_2_1_2(NAME, OP)                                                 \
+  __global__ void NAME(MmaArgs args) {                                      \
+    LANE_POINTERS(2, 1, 2);                                                 \
+    asm volatile("mma.sync.aligned." OP " {%0,%1}, {%2,%3}, {%4}, {%5,%6};" \
+                 : "=r"(r[0]), "=r"(r[1])                                   \
+                 : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(c[0]), "r"(c[1]));  \
+    STORE_D(2);                                                             \
   }
-#define MMA_1_1_2(NAME, OP)                                                                                       \
-  __global__ void NAME(MmaArgs args) {                                                                            \
-    LANE_POINTERS(1, 1, 2);                                                                                       \
-    asm volatile("mma.sync.aligned." OP " {%0,%1}, {%2}, {%3}, {%4,%5};"                                          \
-                 : "=r"(r[0]), "=r"(r[1])                                                                         \
-                 : "r"(a[0]), "r"(b[0]), "r"(c[0]), "r"(c[1]));                                                   \
-    STORE_D(2);                                                                                                   \
+#define MMA_1_1_2(NAME, OP)                                              \
+  __global__ void NAME(MmaArgs args) {                                   \
+    LANE_POINTERS(1, 1, 2);                                              \
+    asm volatile("mma.sync.aligned." OP " {%0,%1}, {%2}, {%3}, {%4,%5};" \
+                 : "=r"(r[0]), "=r"(r[1])                                \
+                 : "r"(a[0]), "r"(b[0]), "r"(c[0]), "r"(c[1]));          \
+    STORE_D(2);                                                          \
   }
 
 MMA_4_2_4(k16_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
@@ -143,8 +142,8 @@ std::vector<uint32_t> fragments(size_t words, Contents format, uint64_t seed) {
   return data;
 }
 
-std::vector<uint32_t> run(const Entry& e, uint32_t batch, const std::vector<uint32_t>& a, const std::vector<uint32_t>& b,
-                          const std::vector<uint32_t>& c) {
+std::vector<uint32_t> run(const Entry& e, uint32_t batch, const std::vector<uint32_t>& a,
+                          const std::vector<uint32_t>& b, const std::vector<uint32_t>& c) {
   Buffer<uint32_t> da(a), db(b), dc(c), d(batch * 32 * e.nc);
   d.fill(0xEE);
   e.kernel<<<batch, 32>>>(MmaArgs{da.get(), db.get(), dc.get(), d.get()});
@@ -157,7 +156,7 @@ void exact() {
   for (const Entry& e : kEntries) {
     if (!begin(std::string("mma-") + e.name)) continue;
     auto a = fragments(batch * 32 * e.na, e.a, 1), b = fragments(batch * 32 * e.nb, e.b, 2);
-    auto c = e.c == kFloat ? integer_floats(batch * 32 * e.nc, 1000, 3)
+    auto c = e.c == kFloat  ? integer_floats(batch * 32 * e.nc, 1000, 3)
              : e.c == kHalf ? integer_pairs(batch * 32 * e.nc, kF16, 100, 3)
                             : fragments(batch * 32 * e.nc, kRandomBits, 3);
     print_bulk(run(e, batch, a, b, c), 4, 4);
@@ -203,8 +202,9 @@ void align(const Entry& e, uint32_t k_size, bool f16) {
     std::vector<uint32_t> a(batch * 32 * e.na), b(batch * 32 * e.nb), c(batch * 32 * e.nc);
     auto half = [&](int exponent, bool negative) -> uint32_t {
       if (!f16) return uint32_t(negative) << 15 | uint32_t(127 + exponent) << 7;
-      return uint32_t(negative) << 15 |
-             (exponent >= -14 ? uint32_t(exponent + 15) << 10 : exponent >= -24 ? 1u << (exponent + 24) : 0u);
+      return uint32_t(negative) << 15 | (exponent >= -14   ? uint32_t(exponent + 15) << 10
+                                         : exponent >= -24 ? 1u << (exponent + 24)
+                                                           : 0u);
     };
     auto put_a = [&](uint32_t row, uint32_t k, uint32_t bits) {
       uint32_t lane = row % 8 * 4 + k % 8 / 2, reg = row % 16 / 8 + 2 * (k / 8);
@@ -213,8 +213,8 @@ void align(const Entry& e, uint32_t k_size, bool f16) {
     for (uint32_t g = 0; g < batch; ++g)
       for (uint32_t lane = 0; lane < 32; ++lane)
         for (uint32_t reg = 0; reg < e.nb; ++reg)
-          b[(g * 32 + lane) * e.nb + reg] =
-              half(0, false) | half(lane % 4 == 0 && reg == 0 ? -10 : 0, false) << 16;  // k = 1 is lane%4 == 0, high half
+          b[(g * 32 + lane) * e.nb + reg] = half(0, false) | half(lane % 4 == 0 && reg == 0 ? -10 : 0, false)
+                                                                 << 16;  // k = 1 is lane%4 == 0, high half
     for (uint32_t m = 0; m < 32; ++m) {
       put_a(m, 1, half(10 - int(m), false));
       put_a(m, 2, half(0, true));
@@ -264,17 +264,17 @@ void random_sums(const Entry& e, bool f16) {
 
 constexpr uint32_t kMatrixWords = 2048;
 
-#define LDMATRIX(NAME, OP, OUTS, ...)                                                                        \
-  __global__ void NAME(const uint32_t* image, const uint32_t* offsets, uint32_t* out) {                      \
-    __shared__ __align__(128) uint32_t shared[kMatrixWords];                                                 \
-    for (uint32_t i = threadIdx.x; i < kMatrixWords; i += 32) shared[i] = image[i];                          \
-    __syncwarp();                                                                                            \
-    uint32_t r[4] = {};                                                                                      \
-    asm volatile("ldmatrix.sync.aligned.m8n8." OP ".shared.b16 " OUTS ";"                                    \
-                 : __VA_ARGS__                                                                               \
-                 : "r"(shared_address(shared) + offsets[threadIdx.x])                                        \
-                 : "memory");                                                                                \
-    for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = r[i];                                             \
+#define LDMATRIX(NAME, OP, OUTS, ...)                                                   \
+  __global__ void NAME(const uint32_t* image, const uint32_t* offsets, uint32_t* out) { \
+    __shared__ __align__(128) uint32_t shared[kMatrixWords];                            \
+    for (uint32_t i = threadIdx.x; i < kMatrixWords; i += 32) shared[i] = image[i];     \
+    __syncwarp();                                                                       \
+    uint32_t r[4] = {};                                                                 \
+    asm volatile("ldmatrix.sync.aligned.m8n8." OP ".shared.b16 " OUTS ";"               \
+                 : __VA_ARGS__                                                          \
+                 : "r"(shared_address(shared) + offsets[threadIdx.x])                   \
+                 : "memory");                                                           \
+    for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = r[i];                        \
   }
 LDMATRIX(ld_x1, "x1", "{%0}, [%1]", "=r"(r[0]))
 LDMATRIX(ld_x2, "x2", "{%0,%1}, [%2]", "=r"(r[0]), "=r"(r[1]))
@@ -283,18 +283,18 @@ LDMATRIX(ld_x1_trans, "x1.trans", "{%0}, [%1]", "=r"(r[0]))
 LDMATRIX(ld_x2_trans, "x2.trans", "{%0,%1}, [%2]", "=r"(r[0]), "=r"(r[1]))
 LDMATRIX(ld_x4_trans, "x4.trans", "{%0,%1,%2,%3}, [%4]", "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]))
 
-#define STMATRIX(NAME, OP, INS, ...)                                                                         \
-  __global__ void NAME(const uint32_t* registers, const uint32_t* offsets, uint32_t* out) {                  \
-    __shared__ __align__(128) uint32_t shared[kMatrixWords];                                                 \
-    for (uint32_t i = threadIdx.x; i < kMatrixWords; i += 32) shared[i] = 0xA5A5A5A5u;                       \
-    __syncwarp();                                                                                            \
-    const uint32_t* r = registers + threadIdx.x * 4;                                                         \
-    asm volatile("stmatrix.sync.aligned.m8n8." OP ".shared.b16 [%0], " INS ";" ::"r"(shared_address(shared) + \
-                                                                                      offsets[threadIdx.x]), \
-                 __VA_ARGS__                                                                                 \
-                 : "memory");                                                                                \
-    __syncwarp();                                                                                            \
-    for (uint32_t i = threadIdx.x; i < kMatrixWords; i += 32) out[i] = shared[i];                            \
+#define STMATRIX(NAME, OP, INS, ...)                                                        \
+  __global__ void NAME(const uint32_t* registers, const uint32_t* offsets, uint32_t* out) { \
+    __shared__ __align__(128) uint32_t shared[kMatrixWords];                                \
+    for (uint32_t i = threadIdx.x; i < kMatrixWords; i += 32) shared[i] = 0xA5A5A5A5u;      \
+    __syncwarp();                                                                           \
+    const uint32_t* r = registers + threadIdx.x * 4;                                        \
+    asm volatile("stmatrix.sync.aligned.m8n8." OP ".shared.b16 [%0], " INS                  \
+                 ";" ::"r"(shared_address(shared) + offsets[threadIdx.x]),                  \
+                 __VA_ARGS__                                                                \
+                 : "memory");                                                               \
+    __syncwarp();                                                                           \
+    for (uint32_t i = threadIdx.x; i < kMatrixWords; i += 32) out[i] = shared[i];           \
   }
 STMATRIX(st_x1, "x1", "{%1}", "r"(r[0]))
 STMATRIX(st_x2, "x2", "{%1,%2}", "r"(r[0]), "r"(r[1]))
@@ -315,10 +315,18 @@ struct MatrixEntry {
 };
 
 void matrices() {
-  const MatrixEntry loads[] = {{"x1", ld_x1}, {"x2", ld_x2}, {"x4", ld_x4},
-                               {"x1-trans", ld_x1_trans}, {"x2-trans", ld_x2_trans}, {"x4-trans", ld_x4_trans}};
-  const MatrixEntry stores[] = {{"x1", st_x1}, {"x2", st_x2}, {"x4", st_x4},
-                                {"x1-trans", st_x1_trans}, {"x2-trans", st_x2_trans}, {"x4-trans", st_x4_trans}};
+  const MatrixEntry loads[] = {{"x1", ld_x1},
+                               {"x2", ld_x2},
+                               {"x4", ld_x4},
+                               {"x1-trans", ld_x1_trans},
+                               {"x2-trans", ld_x2_trans},
+                               {"x4-trans", ld_x4_trans}};
+  const MatrixEntry stores[] = {{"x1", st_x1},
+                                {"x2", st_x2},
+                                {"x4", st_x4},
+                                {"x1-trans", st_x1_trans},
+                                {"x2-trans", st_x2_trans},
+                                {"x4-trans", st_x4_trans}};
   const char* patterns[] = {"packed", "pitch80", "reversed", "swizzled", "shared-row"};
   Random random(21);
   std::vector<uint32_t> image(kMatrixWords);

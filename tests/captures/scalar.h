@@ -32,15 +32,15 @@ struct ScalarRegistration {
   }
 };
 
-#define SCALAR_CASE(MARK, NAME, D, A, B, C, TEXT)                                                              \
-  __global__ void NAME(const uint64_t* in, uint64_t* out) {                                                    \
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;                                                        \
-    TYPE_##D d;                                                                                                \
-    asm volatile("{" TEXT "}"                                                                                  \
-                 : "=" #D(d)                                                                                   \
-                 : #A((TYPE_##A)in[3 * i]), #B((TYPE_##B)in[3 * i + 1]), #C((TYPE_##C)in[3 * i + 2]));         \
-    out[i] = d;                                                                                                \
-  }                                                                                                            \
+#define SCALAR_CASE(MARK, NAME, D, A, B, C, TEXT)                                                      \
+  __global__ void NAME(const uint64_t* in, uint64_t* out) {                                            \
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;                                                \
+    TYPE_##D d;                                                                                        \
+    asm volatile("{" TEXT "}"                                                                          \
+                 : "=" #D(d)                                                                           \
+                 : #A((TYPE_##A)in[3 * i]), #B((TYPE_##B)in[3 * i + 1]), #C((TYPE_##C)in[3 * i + 2])); \
+    out[i] = d;                                                                                        \
+  }                                                                                                    \
   const ScalarRegistration register_##NAME(#NAME, MARK, sizeof(TYPE_##D), sizeof(TYPE_##A), NAME);
 #define CASE(NAME, D, A, B, C, TEXT) SCALAR_CASE(nullptr, NAME, D, A, B, C, TEXT)
 #define APPROXIMATE(MARK, NAME, D, A, B, C, TEXT) SCALAR_CASE(MARK, NAME, D, A, B, C, TEXT)

@@ -9,10 +9,10 @@
 struct TensorSpec {
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
   uint32_t rank = 1;
-  uint64_t dims[5] = {1, 1, 1, 1, 1};     // elements, innermost first
-  uint64_t strides[4] = {0, 0, 0, 0};     // bytes, of dimensions 1..4; 0 here means packed rows rounded up to 16
-  uint32_t box[5] = {1, 1, 1, 1, 1};      // elements
-  uint32_t steps[5] = {1, 1, 1, 1, 1};    // elementStrides
+  uint64_t dims[5] = {1, 1, 1, 1, 1};   // elements, innermost first
+  uint64_t strides[4] = {0, 0, 0, 0};   // bytes, of dimensions 1..4; 0 here means packed rows rounded up to 16
+  uint32_t box[5] = {1, 1, 1, 1, 1};    // elements
+  uint32_t steps[5] = {1, 1, 1, 1, 1};  // elementStrides
   CUtensorMapInterleave interleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
@@ -21,66 +21,43 @@ struct TensorSpec {
 
 inline uint32_t element_bytes(CUtensorMapDataType type) {
   switch (type) {
-    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-      return 1;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8: return 1;
     case CU_TENSOR_MAP_DATA_TYPE_UINT16:
     case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-      return 2;
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16: return 2;
     case CU_TENSOR_MAP_DATA_TYPE_UINT64:
     case CU_TENSOR_MAP_DATA_TYPE_INT64:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-      return 8;
-    default:
-      return 4;
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64: return 8;
+    default: return 4;
   }
 }
 
 inline std::string type_name(CUtensorMapDataType type) {
   switch (type) {
-    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-      return "u8";
-    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-      return "u16";
-    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-      return "u32";
-    case CU_TENSOR_MAP_DATA_TYPE_INT32:
-      return "s32";
-    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-      return "u64";
-    case CU_TENSOR_MAP_DATA_TYPE_INT64:
-      return "s64";
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-      return "f16";
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-      return "f32";
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-      return "f64";
-    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-      return "bf16";
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
-      return "f32ftz";
-    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
-      return "tf32";
-    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
-      return "tf32ftz";
-    default:
-      return "type" + std::to_string(int(type));
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8: return "u8";
+    case CU_TENSOR_MAP_DATA_TYPE_UINT16: return "u16";
+    case CU_TENSOR_MAP_DATA_TYPE_UINT32: return "u32";
+    case CU_TENSOR_MAP_DATA_TYPE_INT32: return "s32";
+    case CU_TENSOR_MAP_DATA_TYPE_UINT64: return "u64";
+    case CU_TENSOR_MAP_DATA_TYPE_INT64: return "s64";
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16: return "f16";
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32: return "f32";
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64: return "f64";
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16: return "bf16";
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ: return "f32ftz";
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32: return "tf32";
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ: return "tf32ftz";
+    default: return "type" + std::to_string(int(type));
   }
 }
 
 inline std::string swizzle_name(CUtensorMapSwizzle swizzle) {
   switch (swizzle) {
-    case CU_TENSOR_MAP_SWIZZLE_NONE:
-      return "none";
-    case CU_TENSOR_MAP_SWIZZLE_32B:
-      return "32b";
-    case CU_TENSOR_MAP_SWIZZLE_64B:
-      return "64b";
-    case CU_TENSOR_MAP_SWIZZLE_128B:
-      return "128b";
-    default:
-      return "swizzle" + std::to_string(int(swizzle));
+    case CU_TENSOR_MAP_SWIZZLE_NONE: return "none";
+    case CU_TENSOR_MAP_SWIZZLE_32B: return "32b";
+    case CU_TENSOR_MAP_SWIZZLE_64B: return "64b";
+    case CU_TENSOR_MAP_SWIZZLE_128B: return "128b";
+    default: return "swizzle" + std::to_string(int(swizzle));
   }
 }
 

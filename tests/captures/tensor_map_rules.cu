@@ -52,7 +52,8 @@ void types_and_ranks() {
     attempt("type-" + std::to_string(type), args);
   }
   vary("rank", base(5), {0u, 1u, 2u, 3u, 4u, 5u, 6u}, [](Arguments& a, uint32_t v) { a.rank = v; });
-  vary("address-offset", base(2), {0, 1, 2, 4, 8, 16, 24, 32, 64, 128}, [](Arguments& a, int v) { a.address_offset = v; });
+  vary("address-offset", base(2), {0, 1, 2, 4, 8, 16, 24, 32, 64, 128},
+       [](Arguments& a, int v) { a.address_offset = v; });
   vary("map-offset", base(2), {0, 8, 16, 32, 64, 128}, [](Arguments& a, int v) { a.map_offset = v; });
   Arguments null = base(2);
   null.null_address = true;
@@ -119,8 +120,8 @@ void modes() {
                   args);
         }
   for (int interleave = 1; interleave <= 2; ++interleave)
-    vary("interleave" + std::to_string(interleave) + "-stride1", base(3), {16ll, 256ll, 272ll, 288ll, 16384ll, 16400ll, 16416ll},
-         [interleave](Arguments& a, long long v) {
+    vary("interleave" + std::to_string(interleave) + "-stride1", base(3),
+         {16ll, 256ll, 272ll, 288ll, 16384ll, 16400ll, 16416ll}, [interleave](Arguments& a, long long v) {
            a.interleave = CUtensorMapInterleave(interleave);
            a.box[0] = 4;
            a.strides[1] = v;

@@ -18,10 +18,10 @@ constexpr uint32_t kPoison = 0xA5A5A5A5u;
 
 template <int Rank>
 __device__ void issue_load(uint32_t dst, const CUtensorMap* map, const Coords& at, uint32_t barrier) {
-#define LOAD(DIMS, COORDS, ...)                                                                                      \
+#define LOAD(DIMS, COORDS, ...)                                                                                       \
   asm volatile("cp.async.bulk.tensor." DIMS ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, " COORDS \
-               "], [%2];" ::"r"(dst),                                                                                \
-               "l"(map), "r"(barrier), __VA_ARGS__                                                                   \
+               "], [%2];" ::"r"(dst),                                                                                 \
+               "l"(map), "r"(barrier), __VA_ARGS__                                                                    \
                : "memory")
   if constexpr (Rank == 1) LOAD("1d", "{%3}", "r"(at.c[0]));
   if constexpr (Rank == 2) LOAD("2d", "{%3, %4}", "r"(at.c[0]), "r"(at.c[1]));
@@ -51,10 +51,9 @@ enum Reduction { kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor };
 
 template <int Op>
 __device__ void issue_reduce_2d(const CUtensorMap* map, uint32_t src, const Coords& at) {
-#define REDUCE(OP)                                                                                              \
-  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." OP ".bulk_group [%0, {%2, %3}], [%1];" ::"l"( \
-                   map),                                                                                        \
-               "r"(src), "r"(at.c[0]), "r"(at.c[1])                                                             \
+#define REDUCE(OP)                                                                                                     \
+  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." OP ".bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), \
+               "r"(src), "r"(at.c[0]), "r"(at.c[1])                                                                    \
                : "memory")
   if constexpr (Op == kAdd) REDUCE("add");
   if constexpr (Op == kMin) REDUCE("min");
@@ -201,19 +200,15 @@ uint64_t small_integer_bits(CUtensorMapDataType type, int value) {
   std::memcpy(&f64, &d, 8);
   switch (type) {
     case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
-      return f32;
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-      return f64;
-    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-      return f32 >> 16;
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ: return f32;
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64: return f64;
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16: return f32 >> 16;
     case CU_TENSOR_MAP_DATA_TYPE_FLOAT16: {
       if (value == 0) return 0;  // exact for |value| < 1024: rebias the exponent
       uint32_t sign = f32 >> 31, exponent = ((f32 >> 23) & 255) - 127 + 15;
       return sign << 15 | exponent << 10 | (f32 >> 13 & 1023);
     }
-    default:
-      return uint64_t(int64_t(value));
+    default: return uint64_t(int64_t(value));
   }
 }
 
@@ -302,7 +297,8 @@ void reduce(const std::string& name, TensorSpec spec, Coords at, bool random_bit
   uint64_t seed = fnv(name.data(), name.size());
   size_t global_words = (tensor_bytes(spec) + 15) / 16 * 4;
   uint32_t words = (shared_bytes(spec) + 1023) / 1024 * 256;
-  Buffer<uint32_t> global(random_bits ? random_words(global_words, seed) : small_integers(global_words, spec.type, seed));
+  Buffer<uint32_t> global(random_bits ? random_words(global_words, seed)
+                                      : small_integers(global_words, spec.type, seed));
   Buffer<uint32_t> image(random_bits ? random_words(words, seed + 1) : small_integers(words, spec.type, seed + 1));
   CUtensorMap map;
   if (!encoded(&map, spec, global.get())) return;
@@ -378,8 +374,10 @@ void swizzles() {
     }
     // The usual GEMM and attention tiles, and a 3D box with rows of one swizzle span.
     if (swizzle == CU_TENSOR_MAP_SWIZZLE_128B) {
-      load("load-tile-64x128-bf16", spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 192, 256, 64, 128, swizzle), Coords{{64, 64}});
-      store("store-tile-64x64-bf16", spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 192, 128, 64, 64, swizzle), Coords{{64, 32}});
+      load("load-tile-64x128-bf16", spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 192, 256, 64, 128, swizzle),
+           Coords{{64, 64}});
+      store("store-tile-64x64-bf16", spec2(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 192, 128, 64, 64, swizzle),
+            Coords{{64, 32}});
     }
     TensorSpec spec;
     spec.type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
@@ -401,8 +399,9 @@ void out_of_bounds() {
       if (x >= 0 && y >= 0) store("store-outside" + tail, spec, Coords{{x, y}});
     }
   }
-  for (auto type : {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                    CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, CU_TENSOR_MAP_DATA_TYPE_FLOAT64}) {
+  for (auto type :
+       {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, CU_TENSOR_MAP_DATA_TYPE_FLOAT64}) {
     const int unit = 16 / int(element_bytes(type));
     TensorSpec spec = spec2(type, 32, 12, 8, 6);
     spec.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
@@ -457,10 +456,10 @@ void strides() {
 
 // The float types do more than move bits: flush denormals, round to tf32.
 void float_types() {
-  std::vector<uint32_t> words = {0x00000001, 0x807FFFFF, 0x00400000, 0x80000000, 0x3F800001, 0x3F801000, 0x3F801001,
-                                 0x3F803000, 0x3F802FFF, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC12345,
-                                 0xFFFFFFFF, 0x00800000, 0x3F800FFF, 0xBF801000, 0xBF803000, 0x7F7FE000, 0x00001000,
-                                 0x00000FFF, 0x3FFFFFFF, 0x12345678};
+  std::vector<uint32_t> words = {0x00000001, 0x807FFFFF, 0x00400000, 0x80000000, 0x3F800001, 0x3F801000,
+                                 0x3F801001, 0x3F803000, 0x3F802FFF, 0x7F7FFFFF, 0x7F800000, 0xFF800000,
+                                 0x7F800001, 0x7FC12345, 0xFFFFFFFF, 0x00800000, 0x3F800FFF, 0xBF801000,
+                                 0xBF803000, 0x7F7FE000, 0x00001000, 0x00000FFF, 0x3FFFFFFF, 0x12345678};
   for (auto type : {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
                     CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ}) {
     TensorSpec spec;

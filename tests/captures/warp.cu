@@ -25,15 +25,15 @@ struct WarpRegistration {
 // ---- shuffles -------------------------------------------------------------------------------------------------------
 
 // b: lane operand, c: clamp and segment mask; the result word's bit 31 flips with the predicate so that both are seen.
-#define SHUFFLE(NAME, MODE, B, C, MASK)                                                                              \
-  WARP_CASE(shfl_##NAME, 32, 64) {                                                                                   \
-    uint32_t lane = threadIdx.x, a = in[lane], d = 0, p = 0, b = B, c = C;                                           \
-    (void)lane;                                                                                                      \
-    asm volatile("{.reg .pred p; shfl.sync." MODE ".b32 %0|p, %2, %3, %4, " #MASK "; selp.u32 %1, 1, 0, p;}"         \
-                 : "=r"(d), "=r"(p)                                                                                  \
-                 : "r"(a), "r"(b), "r"(c));                                                                          \
-    out[threadIdx.x] = d;                                                                                            \
-    out[32 + threadIdx.x] = p;                                                                                       \
+#define SHUFFLE(NAME, MODE, B, C, MASK)                                                                      \
+  WARP_CASE(shfl_##NAME, 32, 64) {                                                                           \
+    uint32_t lane = threadIdx.x, a = in[lane], d = 0, p = 0, b = B, c = C;                                   \
+    (void)lane;                                                                                              \
+    asm volatile("{.reg .pred p; shfl.sync." MODE ".b32 %0|p, %2, %3, %4, " #MASK "; selp.u32 %1, 1, 0, p;}" \
+                 : "=r"(d), "=r"(p)                                                                          \
+                 : "r"(a), "r"(b), "r"(c));                                                                  \
+    out[threadIdx.x] = d;                                                                                    \
+    out[32 + threadIdx.x] = p;                                                                               \
   }
 SHUFFLE(idx, "idx", lane * 7 + 3, 31, 0xffffffff)
 SHUFFLE(idx_large, "idx", in[lane] >> 8, 31, 0xffffffff)
@@ -243,10 +243,11 @@ WARP_CASE(bar_red_named, 128, 128) {
   if (threadIdx.x < 64) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; bar.red.popc.u32 %0, 3, 64, p;}" : "=r"(d) : "r"(v) : "memory");
   } else {
-    asm volatile("{.reg .pred p, q; setp.ne.u32 p, %1, 0; barrier.cta.red.or.aligned.pred q, 4, 64, !p; selp.u32 %0, 5, 6, q;}"
-                 : "=r"(d)
-                 : "r"(v)
-                 : "memory");
+    asm volatile(
+        "{.reg .pred p, q; setp.ne.u32 p, %1, 0; barrier.cta.red.or.aligned.pred q, 4, 64, !p; selp.u32 %0, 5, 6, q;}"
+        : "=r"(d)
+        : "r"(v)
+        : "memory");
   }
   out[threadIdx.x] = d;
 }

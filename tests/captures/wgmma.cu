@@ -4,10 +4,10 @@
 
 using namespace capture;
 
-#define FOUR_OF(N, R32, R16)                                                 \
-  WGMMA_SS(ss_bf16_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 0, 0")        \
-  WGMMA_SS(ss_f16_n##N, N, R32, "k16.f32.f16.f16", ", 1, 1, 0, 0")           \
-  WGMMA_SS(ss_f16f16_n##N, N, R16, "k16.f16.f16.f16", ", 1, 1, 0, 0")        \
+#define FOUR_OF(N, R32, R16)                                          \
+  WGMMA_SS(ss_bf16_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 0, 0") \
+  WGMMA_SS(ss_f16_n##N, N, R32, "k16.f32.f16.f16", ", 1, 1, 0, 0")    \
+  WGMMA_SS(ss_f16f16_n##N, N, R16, "k16.f16.f16.f16", ", 1, 1, 0, 0") \
   WGMMA_RS(rs_bf16_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 0")
 FOR_EACH_N(FOUR_OF)
 
@@ -26,19 +26,19 @@ const Entry kSsF16F16[] = {FOR_EACH_N(ROW_F16F16)};
 const Entry kRsBf16[] = {FOR_EACH_N(ROW_RS)};
 
 // Majors (transposed operands), negation and the remaining register forms at chosen N.
-#define VARIANTS(N, R32, R16)                                                                   \
-  WGMMA_SS(ss_bf16_mn_k_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 1, 0")                      \
-  WGMMA_SS(ss_bf16_k_mn_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 0, 1")                      \
-  WGMMA_SS(ss_bf16_mn_mn_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 1, 1")                     \
-  WGMMA_SS(ss_f16_mn_mn_n##N, N, R32, "k16.f32.f16.f16", ", 1, 1, 1, 1")                        \
-  WGMMA_SS(ss_f16f16_k_mn_n##N, N, R16, "k16.f16.f16.f16", ", 1, 1, 0, 1")                      \
-  WGMMA_SS(ss_bf16_nega_n##N, N, R32, "k16.f32.bf16.bf16", ", -1, 1, 0, 0")                     \
-  WGMMA_SS(ss_bf16_negb_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, -1, 0, 0")                     \
-  WGMMA_SS(ss_f16_negab_n##N, N, R32, "k16.f32.f16.f16", ", -1, -1, 0, 0")                      \
-  WGMMA_SS(ss_f16f16_nega_n##N, N, R16, "k16.f16.f16.f16", ", -1, 1, 0, 0")                     \
-  WGMMA_RS(rs_bf16_mn_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 1")                           \
-  WGMMA_RS(rs_bf16_nega_n##N, N, R32, "k16.f32.bf16.bf16", ", -1, 1, 0")                        \
-  WGMMA_RS(rs_f16_n##N, N, R32, "k16.f32.f16.f16", ", 1, 1, 0")                                 \
+#define VARIANTS(N, R32, R16)                                               \
+  WGMMA_SS(ss_bf16_mn_k_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 1, 0")  \
+  WGMMA_SS(ss_bf16_k_mn_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 0, 1")  \
+  WGMMA_SS(ss_bf16_mn_mn_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 1, 1") \
+  WGMMA_SS(ss_f16_mn_mn_n##N, N, R32, "k16.f32.f16.f16", ", 1, 1, 1, 1")    \
+  WGMMA_SS(ss_f16f16_k_mn_n##N, N, R16, "k16.f16.f16.f16", ", 1, 1, 0, 1")  \
+  WGMMA_SS(ss_bf16_nega_n##N, N, R32, "k16.f32.bf16.bf16", ", -1, 1, 0, 0") \
+  WGMMA_SS(ss_bf16_negb_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, -1, 0, 0") \
+  WGMMA_SS(ss_f16_negab_n##N, N, R32, "k16.f32.f16.f16", ", -1, -1, 0, 0")  \
+  WGMMA_SS(ss_f16f16_nega_n##N, N, R16, "k16.f16.f16.f16", ", -1, 1, 0, 0") \
+  WGMMA_RS(rs_bf16_mn_n##N, N, R32, "k16.f32.bf16.bf16", ", 1, 1, 1")       \
+  WGMMA_RS(rs_bf16_nega_n##N, N, R32, "k16.f32.bf16.bf16", ", -1, 1, 0")    \
+  WGMMA_RS(rs_f16_n##N, N, R32, "k16.f32.f16.f16", ", 1, 1, 0")             \
   WGMMA_RS(rs_f16f16_mn_n##N, N, R16, "k16.f16.f16.f16", ", 1, 1, 1")
 #define FOR_CHOSEN_N(X) X(8, 4, 2) X(64, 32, 16) X(96, 48, 24) X(256, 128, 64)
 FOR_CHOSEN_N(VARIANTS)
@@ -50,19 +50,19 @@ struct Variant {
   bool f16_accumulators, a_in_registers, mn_a, mn_b;
   WgmmaKernel kernel;
 };
-#define ROW_VARIANTS(N, R32, R16)                                                                       \
-  {"ss-bf16-mn-k", N, R32, kBf16, false, false, true, false, ss_bf16_mn_k_n##N},                        \
-      {"ss-bf16-k-mn", N, R32, kBf16, false, false, false, true, ss_bf16_k_mn_n##N},                    \
-      {"ss-bf16-mn-mn", N, R32, kBf16, false, false, true, true, ss_bf16_mn_mn_n##N},                   \
-      {"ss-f16-mn-mn", N, R32, kF16, false, false, true, true, ss_f16_mn_mn_n##N},                      \
-      {"ss-f16f16-k-mn", N, R16, kF16, true, false, false, true, ss_f16f16_k_mn_n##N},                  \
-      {"ss-bf16-neg-a", N, R32, kBf16, false, false, false, false, ss_bf16_nega_n##N},                  \
-      {"ss-bf16-neg-b", N, R32, kBf16, false, false, false, false, ss_bf16_negb_n##N},                  \
-      {"ss-f16-neg-ab", N, R32, kF16, false, false, false, false, ss_f16_negab_n##N},                   \
-      {"ss-f16f16-neg-a", N, R16, kF16, true, false, false, false, ss_f16f16_nega_n##N},                \
-      {"rs-bf16-mn", N, R32, kBf16, false, true, false, true, rs_bf16_mn_n##N},                         \
-      {"rs-bf16-neg-a", N, R32, kBf16, false, true, false, false, rs_bf16_nega_n##N},                   \
-      {"rs-f16", N, R32, kF16, false, true, false, false, rs_f16_n##N},                                 \
+#define ROW_VARIANTS(N, R32, R16)                                                        \
+  {"ss-bf16-mn-k", N, R32, kBf16, false, false, true, false, ss_bf16_mn_k_n##N},         \
+      {"ss-bf16-k-mn", N, R32, kBf16, false, false, false, true, ss_bf16_k_mn_n##N},     \
+      {"ss-bf16-mn-mn", N, R32, kBf16, false, false, true, true, ss_bf16_mn_mn_n##N},    \
+      {"ss-f16-mn-mn", N, R32, kF16, false, false, true, true, ss_f16_mn_mn_n##N},       \
+      {"ss-f16f16-k-mn", N, R16, kF16, true, false, false, true, ss_f16f16_k_mn_n##N},   \
+      {"ss-bf16-neg-a", N, R32, kBf16, false, false, false, false, ss_bf16_nega_n##N},   \
+      {"ss-bf16-neg-b", N, R32, kBf16, false, false, false, false, ss_bf16_negb_n##N},   \
+      {"ss-f16-neg-ab", N, R32, kF16, false, false, false, false, ss_f16_negab_n##N},    \
+      {"ss-f16f16-neg-a", N, R16, kF16, true, false, false, false, ss_f16f16_nega_n##N}, \
+      {"rs-bf16-mn", N, R32, kBf16, false, true, false, true, rs_bf16_mn_n##N},          \
+      {"rs-bf16-neg-a", N, R32, kBf16, false, true, false, false, rs_bf16_nega_n##N},    \
+      {"rs-f16", N, R32, kF16, false, true, false, false, rs_f16_n##N},                  \
       {"rs-f16f16-mn", N, R16, kF16, true, true, false, true, rs_f16f16_mn_n##N},
 const Variant kVariants[] = {FOR_CHOSEN_N(ROW_VARIANTS)};
 
@@ -75,7 +75,8 @@ struct Layout {
 };
 // K-major: the leading offset counts only without swizzle. MN-major: both do.
 const Layout kKMajor[] = {{"sw128", 1, 16, 1024}, {"none", 0, 128, 256}};
-const Layout kMnMajor[] = {{"sw128", 1, 4096, 1024}, {"sw64", 2, 2048, 512}, {"sw32", 3, 1024, 256}, {"none", 0, 256, 128}};
+const Layout kMnMajor[] = {
+    {"sw128", 1, 4096, 1024}, {"sw64", 2, 2048, 512}, {"sw32", 3, 1024, 256}, {"none", 0, 256, 128}};
 
 Descriptor descriptor(uint32_t address, const Layout& layout) {
   return {address, layout.leading, layout.stride, 0, layout.swizzle};
@@ -93,7 +94,8 @@ void every_n(const char* name, const Entry* entries, size_t count, Half type, bo
     for (const Layout& layout : kKMajor) {
       for (uint32_t scale_d : {0u, 1u}) {
         if (scale_d == 0 && entry.n % 64 != 0) continue;
-        if (!begin(std::string(name) + "-n" + std::to_string(entry.n) + "-" + layout.name + "-d" + std::to_string(scale_d)))
+        if (!begin(std::string(name) + "-n" + std::to_string(entry.n) + "-" + layout.name + "-d" +
+                   std::to_string(scale_d)))
           continue;
         auto c = accumulators(entry.registers, f16_accumulators, entry.n);
         if (scale_d == 0) c.assign(c.size(), 0x7FC07FC0u);  // NaN accumulators must not show
@@ -138,8 +140,8 @@ __global__ void chain_kernel(ChainArgs args) {
   asm volatile(WGMMA_BEGIN(32) CHAIN_MMA("%3", "%7") "setp.eq.b32 s, 0, 0;\n\t" CHAIN_MMA("%4", "%8")
                    CHAIN_MMA("%5", "%9") CHAIN_MMA("%6", "%10") WGMMA_END(32)::"l"(args.base.c + threadIdx.x * 32),
                "l"(args.base.d + threadIdx.x * 32), "r"(args.base.scale_d), "l"(a), "l"(a + args.step_a),
-               "l"(a + 2 * args.step_a), "l"(a + 3 * args.step_a), "l"(b), "l"(b + args.step_b), "l"(b + 2 * args.step_b),
-               "l"(b + 3 * args.step_b)
+               "l"(a + 2 * args.step_a), "l"(a + 3 * args.step_a), "l"(b), "l"(b + args.step_b),
+               "l"(b + 2 * args.step_b), "l"(b + 3 * args.step_b)
                : "memory");
 }
 
@@ -148,7 +150,8 @@ __global__ void groups_kernel(WgmmaArgs args) {
   uint64_t base = stage_image(args);
   float x[4] = {1, 2, 3, 4}, y[4] = {5, 6, 7, 8};
   asm volatile("wgmma.fence.sync.aligned;"
-               : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3]), "+f"(y[0]), "+f"(y[1]), "+f"(y[2]), "+f"(y[3])::"memory");
+               : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3]), "+f"(y[0]), "+f"(y[1]), "+f"(y[2]),
+                 "+f"(y[3])::"memory");
   asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
                : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3])
                : "l"(args.desc_a + base), "l"(args.desc_b + base));
@@ -157,11 +160,9 @@ __global__ void groups_kernel(WgmmaArgs args) {
                : "+f"(y[0]), "+f"(y[1]), "+f"(y[2]), "+f"(y[3])
                : "l"(args.desc_a + base), "l"(args.desc_b + base + 64));
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  asm volatile("wgmma.wait_group.sync.aligned 1;"
-               : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3])::"memory");
+  asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3])::"memory");
   for (int i = 0; i < 4; ++i) args.d[threadIdx.x * 8 + i] = __float_as_uint(x[i]);
-  asm volatile("wgmma.wait_group.sync.aligned 0;"
-               : "+f"(y[0]), "+f"(y[1]), "+f"(y[2]), "+f"(y[3])::"memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(y[0]), "+f"(y[1]), "+f"(y[2]), "+f"(y[3])::"memory");
   for (int i = 0; i < 4; ++i) args.d[threadIdx.x * 8 + 4 + i] = __float_as_uint(y[i]);
 }
 

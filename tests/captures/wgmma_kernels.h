@@ -6,14 +6,14 @@
 #include "wgmma_registers.h"
 
 struct WgmmaArgs {
-  const uint4* image;     // shared memory contents from a 1024-byte aligned base
-  uint32_t image_bytes;   // multiple of 16
-  uint64_t desc_a;        // matrix descriptors whose address field is relative to that base
+  const uint4* image;    // shared memory contents from a 1024-byte aligned base
+  uint32_t image_bytes;  // multiple of 16
+  uint64_t desc_a;       // matrix descriptors whose address field is relative to that base
   uint64_t desc_b;
-  const uint32_t* a;      // A fragments [thread][4], register form only
-  const uint32_t* c;      // accumulators in [thread][registers]
-  uint32_t* d;            // accumulators out
-  uint32_t scale_d;       // 0: D = A*B, 1: D = A*B + D
+  const uint32_t* a;  // A fragments [thread][4], register form only
+  const uint32_t* c;  // accumulators in [thread][registers]
+  uint32_t* d;        // accumulators out
+  uint32_t scale_d;   // 0: D = A*B, 1: D = A*B + D
 };
 
 // Descriptor fields, all but the swizzle in bytes (PTX ISA "Matrix descriptor format").
@@ -35,17 +35,17 @@ __device__ inline uint64_t stage_image(const WgmmaArgs& args) {
   return shared_address(base) >> 4;
 }
 
-#define WGMMA_BEGIN(R)                                       \
-  "{\n\t"                                                    \
-  ".reg .b32 d<" #R                                          \
-  ">;\n\t"                                                   \
-  ".reg .b64 p, q;\n\t"                                      \
-  ".reg .pred s;\n\t"                                        \
-  "mov.b64 p, %0;\n\t"                                       \
-  "mov.b64 q, %1;\n\t"                                       \
+#define WGMMA_BEGIN(R)  \
+  "{\n\t"               \
+  ".reg .b32 d<" #R     \
+  ">;\n\t"              \
+  ".reg .b64 p, q;\n\t" \
+  ".reg .pred s;\n\t"   \
+  "mov.b64 p, %0;\n\t"  \
+  "mov.b64 q, %1;\n\t"  \
   "setp.ne.b32 s, %2, 0;\n\t" LOAD_##R "wgmma.fence.sync.aligned;\n\t"
-#define WGMMA_END(R)                       \
-  "wgmma.commit_group.sync.aligned;\n\t"   \
+#define WGMMA_END(R)                     \
+  "wgmma.commit_group.sync.aligned;\n\t" \
   "wgmma.wait_group.sync.aligned 0;\n\t" STORE_##R "}"
 
 // D[64][N] = A (shared) x B (shared). R: 32-bit registers of the accumulator, SHAPE: "k16.f32.bf16.bf16",
@@ -53,23 +53,22 @@ __device__ inline uint64_t stage_image(const WgmmaArgs& args) {
 #define WGMMA_SS(NAME, N, R, SHAPE, IMMEDIATES)                                                                     \
   __global__ void NAME(WgmmaArgs args) {                                                                            \
     uint64_t base = stage_image(args);                                                                              \
-    asm volatile(WGMMA_BEGIN(R) "wgmma.mma_async.sync.aligned.m64n" #N SHAPE " {" REGS_##R "}, %3, %4, s" IMMEDIATES \
-                                ";\n\t" WGMMA_END(R)::"l"(args.c + threadIdx.x * R),                                \
+    asm volatile(WGMMA_BEGIN(R) "wgmma.mma_async.sync.aligned.m64n" #N SHAPE " {" REGS_##R                          \
+                 "}, %3, %4, s" IMMEDIATES ";\n\t" WGMMA_END(R)::"l"(args.c + threadIdx.x * R),                     \
                  "l"(args.d + threadIdx.x * R), "r"(args.scale_d), "l"(args.desc_a + base), "l"(args.desc_b + base) \
                  : "memory");                                                                                       \
   }
 
 // D[64][N] = A (registers) x B (shared).
-#define WGMMA_RS(NAME, N, R, SHAPE, IMMEDIATES)                                                                       \
-  __global__ void NAME(WgmmaArgs args) {                                                                              \
-    uint64_t base = stage_image(args);                                                                                \
-    const uint32_t* a = args.a + threadIdx.x * 4;                                                                     \
-    asm volatile(WGMMA_BEGIN(R) "wgmma.mma_async.sync.aligned.m64n" #N SHAPE " {" REGS_##R                            \
-                                "}, {%3, %4, %5, %6}, %7, s" IMMEDIATES ";\n\t" WGMMA_END(R)::"l"(args.c +            \
-                                                                                                  threadIdx.x * R),   \
-                 "l"(args.d + threadIdx.x * R), "r"(args.scale_d), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),        \
-                 "l"(args.desc_b + base)                                                                              \
-                 : "memory");                                                                                         \
+#define WGMMA_RS(NAME, N, R, SHAPE, IMMEDIATES)                                                                \
+  __global__ void NAME(WgmmaArgs args) {                                                                       \
+    uint64_t base = stage_image(args);                                                                         \
+    const uint32_t* a = args.a + threadIdx.x * 4;                                                              \
+    asm volatile(WGMMA_BEGIN(R) "wgmma.mma_async.sync.aligned.m64n" #N SHAPE " {" REGS_##R                     \
+                 "}, {%3, %4, %5, %6}, %7, s" IMMEDIATES ";\n\t" WGMMA_END(R)::"l"(args.c + threadIdx.x * R),  \
+                 "l"(args.d + threadIdx.x * R), "r"(args.scale_d), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), \
+                 "l"(args.desc_b + base)                                                                       \
+                 : "memory");                                                                                  \
   }
 
 using WgmmaKernel = void (*)(WgmmaArgs);

@@ -21,9 +21,11 @@ struct Shape {
   WgmmaKernel kernel;
   bool vary_a;
 };
-const Shape kShapes[] = {
-    {"a-k", 4, n8_kk, true},        {"a-mn", 4, n8_mnk, true},       {"b-k-n64", 32, n64_kk, false},
-    {"b-mn-n64", 32, n64_kmn, false}, {"b-mn-n80", 40, n80_kmn, false}};
+const Shape kShapes[] = {{"a-k", 4, n8_kk, true},
+                         {"a-mn", 4, n8_mnk, true},
+                         {"b-k-n64", 32, n64_kk, false},
+                         {"b-mn-n64", 32, n64_kmn, false},
+                         {"b-mn-n80", 40, n80_kmn, false}};
 
 const std::vector<uint32_t>& image() {
   static const std::vector<uint32_t> words = integer_pairs(kImageWords, kBf16, 7, 11);

@@ -19,8 +19,8 @@ const char* kKindNames[] = {"bf16", "f16", "f16f16", "bf16-rs"};
 // 64 experiments: D[m] = sum_k a[m][k] * b[k] + c[m], in raw bits of the kind's types.
 struct Experiment {
   uint16_t a[64][16] = {};
-  uint16_t b[16][8] = {};   // [k][n]
-  uint32_t c[64][8] = {};   // f32 bits, or f16 bits for kF16F16
+  uint16_t b[16][8] = {};  // [k][n]
+  uint32_t c[64][8] = {};  // f32 bits, or f16 bits for kF16F16
 };
 
 uint32_t f32_bits(float f) {
@@ -156,7 +156,8 @@ void rounding(Kind kind) {
     for (int m = 0; m < 64; ++m) {
       double sign = m & 32 ? -1 : 1;
       double quarter = std::ldexp(sign, -25 + 12);
-      set_row(e, kind, m, {{0, sign}, {1, quarter * (m & 7)}, {3, m & 8 ? quarter / 2 : 0}, {5, m & 16 ? -quarter / 4 : 0}});
+      set_row(e, kind, m,
+              {{0, sign}, {1, quarter * (m & 7)}, {3, m & 8 ? quarter / 2 : 0}, {5, m & 16 ? -quarter / 4 : 0}});
     }
     print_column(kind, e);
   }
@@ -229,24 +230,24 @@ void specials(Kind kind) {
   e.c[m++][0] = c_nan | c_negative;
   e.a[m][0] = inf, e.c[m++][0] = c_inf | c_negative;
   e.a[m][0] = inf, e.c[m++][0] = c_nan;
-  e.c[m++][0] = c_negative;                                   // -0 + sixteen +0
-  for (int k = 0; k < 16; ++k) e.a[m][k] = negative;          // all addends -0
+  e.c[m++][0] = c_negative;                           // -0 + sixteen +0
+  for (int k = 0; k < 16; ++k) e.a[m][k] = negative;  // all addends -0
   e.c[m++][0] = c_negative;
-  for (int k = 0; k < 16; ++k) e.a[m][k] = negative;          // -0 products, +0 accumulator
+  for (int k = 0; k < 16; ++k) e.a[m][k] = negative;  // -0 products, +0 accumulator
   m++;
   e.a[m][0] = largest, e.a[m++][1] = largest;
   e.a[m][0] = largest, e.a[m++][1] = largest | negative;
   for (int k = 0; k < 16; ++k) e.a[m][k] = largest;
   m++;
   e.a[m][0] = largest, e.c[m++][0] = kind == kF16F16 ? 0x7BFF : 0x7F7FFFFF;
-  e.a[m++][0] = 0x0001;                                       // smallest denormal input
+  e.a[m++][0] = 0x0001;  // smallest denormal input
   e.a[m++][0] = 0x8001;
-  e.a[m++][0] = bf16 ? 0x007F : 0x03FF;                       // largest denormal input
-  e.c[m++][0] = 0x00000001;                                   // denormal accumulators
+  e.a[m++][0] = bf16 ? 0x007F : 0x03FF;  // largest denormal input
+  e.c[m++][0] = 0x00000001;              // denormal accumulators
   e.c[m++][0] = kind == kF16F16 ? 0x03FF : 0x007FFFFF;
   e.c[m++][0] = kind == kF16F16 ? 0x8001 : 0x80000001;
   e.a[m][0] = 0x0001, e.c[m++][0] = 0x00000001;
-  e.a[m][0] = 0x0001, e.a[m++][1] = 0x8001;                   // exact cancellation
+  e.a[m][0] = 0x0001, e.a[m++][1] = 0x8001;  // exact cancellation
   e.a[m][0] = half_bits(kind, 1), e.a[m][1] = half_bits(kind, -1), ++m;
   e.a[m][0] = half_bits(kind, -1), e.a[m][1] = half_bits(kind, 1), e.c[m++][0] = c_negative;
   e.c[m++][0] = kind == kF16F16 ? 0x7BFF : 0x7F7FFFFF;

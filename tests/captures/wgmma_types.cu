@@ -6,21 +6,21 @@
 
 using namespace capture;
 
-#define FLOATS(N, R32, R16)                                                       \
-  WGMMA_SS(tf32_n##N, N, R32, "k8.f32.tf32.tf32", ", 1, 1")                       \
-  WGMMA_RS(tf32_rs_n##N, N, R32, "k8.f32.tf32.tf32", ", 1, -1")                   \
-  WGMMA_SS(e4e4_n##N, N, R32, "k32.f32.e4m3.e4m3", ", 1, 1")                      \
-  WGMMA_SS(e4e5_n##N, N, R32, "k32.f32.e4m3.e5m2", ", 1, 1")                      \
-  WGMMA_SS(e5e4_n##N, N, R32, "k32.f32.e5m2.e4m3", ", -1, 1")                     \
-  WGMMA_SS(e5e5_n##N, N, R32, "k32.f32.e5m2.e5m2", ", 1, 1")                      \
-  WGMMA_RS(e4e4_rs_n##N, N, R32, "k32.f32.e4m3.e4m3", ", 1, 1")                   \
-  WGMMA_SS(e4e4_f16_n##N, N, R16, "k32.f16.e4m3.e4m3", ", 1, 1")                  \
-  WGMMA_SS(s8s8_n##N, N, R32, "k32.s32.s8.s8", "")                                \
-  WGMMA_SS(s8u8_n##N, N, R32, "k32.s32.s8.u8", "")                                \
-  WGMMA_SS(u8s8_n##N, N, R32, "k32.s32.u8.s8", "")                                \
-  WGMMA_SS(u8u8_n##N, N, R32, "k32.s32.u8.u8", "")                                \
-  WGMMA_SS(s8s8_sat_n##N, N, R32, "k32.s32.s8.s8.satfinite", "")                  \
-  WGMMA_RS(u8u8_rs_n##N, N, R32, "k32.s32.u8.u8", "")                             \
+#define FLOATS(N, R32, R16)                                      \
+  WGMMA_SS(tf32_n##N, N, R32, "k8.f32.tf32.tf32", ", 1, 1")      \
+  WGMMA_RS(tf32_rs_n##N, N, R32, "k8.f32.tf32.tf32", ", 1, -1")  \
+  WGMMA_SS(e4e4_n##N, N, R32, "k32.f32.e4m3.e4m3", ", 1, 1")     \
+  WGMMA_SS(e4e5_n##N, N, R32, "k32.f32.e4m3.e5m2", ", 1, 1")     \
+  WGMMA_SS(e5e4_n##N, N, R32, "k32.f32.e5m2.e4m3", ", -1, 1")    \
+  WGMMA_SS(e5e5_n##N, N, R32, "k32.f32.e5m2.e5m2", ", 1, 1")     \
+  WGMMA_RS(e4e4_rs_n##N, N, R32, "k32.f32.e4m3.e4m3", ", 1, 1")  \
+  WGMMA_SS(e4e4_f16_n##N, N, R16, "k32.f16.e4m3.e4m3", ", 1, 1") \
+  WGMMA_SS(s8s8_n##N, N, R32, "k32.s32.s8.s8", "")               \
+  WGMMA_SS(s8u8_n##N, N, R32, "k32.s32.s8.u8", "")               \
+  WGMMA_SS(u8s8_n##N, N, R32, "k32.s32.u8.s8", "")               \
+  WGMMA_SS(u8u8_n##N, N, R32, "k32.s32.u8.u8", "")               \
+  WGMMA_SS(s8s8_sat_n##N, N, R32, "k32.s32.s8.s8.satfinite", "") \
+  WGMMA_RS(u8u8_rs_n##N, N, R32, "k32.s32.u8.u8", "")            \
   WGMMA_SS(b1_n##N, N, R32, "k256.s32.b1.b1.and.popc", "")
 #define FOR_CHOSEN_N(X) X(8, 4, 2) X(96, 48, 24) X(256, 128, 64)
 FOR_CHOSEN_N(FLOATS)
@@ -34,21 +34,21 @@ struct Entry {
   bool f16_accumulators, integer;
   WgmmaKernel kernel;
 };
-#define ROWS(N, R32, R16)                                                       \
-  {"tf32", N, R32, kTf32, kTf32, false, false, tf32_n##N},                      \
-      {"tf32-rs-neg-b", N, R32, kTf32, kTf32, false, false, tf32_rs_n##N},      \
-      {"e4m3-e4m3", N, R32, kE4m3, kE4m3, false, false, e4e4_n##N},             \
-      {"e4m3-e5m2", N, R32, kE4m3, kE5m2, false, false, e4e5_n##N},             \
-      {"e5m2-e4m3-neg-a", N, R32, kE5m2, kE4m3, false, false, e5e4_n##N},       \
-      {"e5m2-e5m2", N, R32, kE5m2, kE5m2, false, false, e5e5_n##N},             \
-      {"e4m3-e4m3-rs", N, R32, kE4m3, kE4m3, false, false, e4e4_rs_n##N},       \
-      {"e4m3-e4m3-f16", N, R16, kE4m3, kE4m3, true, false, e4e4_f16_n##N},      \
-      {"s8-s8", N, R32, kBits, kBits, false, true, s8s8_n##N},                  \
-      {"s8-u8", N, R32, kBits, kBits, false, true, s8u8_n##N},                  \
-      {"u8-s8", N, R32, kBits, kBits, false, true, u8s8_n##N},                  \
-      {"u8-u8", N, R32, kBits, kBits, false, true, u8u8_n##N},                  \
-      {"s8-s8-satfinite", N, R32, kBits, kBits, false, true, s8s8_sat_n##N},    \
-      {"u8-u8-rs", N, R32, kBits, kBits, false, true, u8u8_rs_n##N},            \
+#define ROWS(N, R32, R16)                                                    \
+  {"tf32", N, R32, kTf32, kTf32, false, false, tf32_n##N},                   \
+      {"tf32-rs-neg-b", N, R32, kTf32, kTf32, false, false, tf32_rs_n##N},   \
+      {"e4m3-e4m3", N, R32, kE4m3, kE4m3, false, false, e4e4_n##N},          \
+      {"e4m3-e5m2", N, R32, kE4m3, kE5m2, false, false, e4e5_n##N},          \
+      {"e5m2-e4m3-neg-a", N, R32, kE5m2, kE4m3, false, false, e5e4_n##N},    \
+      {"e5m2-e5m2", N, R32, kE5m2, kE5m2, false, false, e5e5_n##N},          \
+      {"e4m3-e4m3-rs", N, R32, kE4m3, kE4m3, false, false, e4e4_rs_n##N},    \
+      {"e4m3-e4m3-f16", N, R16, kE4m3, kE4m3, true, false, e4e4_f16_n##N},   \
+      {"s8-s8", N, R32, kBits, kBits, false, true, s8s8_n##N},               \
+      {"s8-u8", N, R32, kBits, kBits, false, true, s8u8_n##N},               \
+      {"u8-s8", N, R32, kBits, kBits, false, true, u8s8_n##N},               \
+      {"u8-u8", N, R32, kBits, kBits, false, true, u8u8_n##N},               \
+      {"s8-s8-satfinite", N, R32, kBits, kBits, false, true, s8s8_sat_n##N}, \
+      {"u8-u8-rs", N, R32, kBits, kBits, false, true, u8u8_rs_n##N},         \
       {"b1", N, R32, kBits, kBits, false, true, b1_n##N},
 const Entry kEntries[] = {FOR_CHOSEN_N(ROWS)};
 
@@ -94,7 +94,8 @@ void exact() {
         for (uint32_t i = 0; i < 128 * e.registers; ++i) c.push_back(random.word() >> 1);
         for (size_t i = 0; i < c.size(); i += 2) c[i] = ~c[i];
       } else {
-        c = e.f16_accumulators ? integer_pairs(128 * e.registers, kF16, 100, 4) : integer_floats(128 * e.registers, 1000, 4);
+        c = e.f16_accumulators ? integer_pairs(128 * e.registers, kF16, 100, 4)
+                               : integer_floats(128 * e.registers, 1000, 4);
       }
       uint32_t leading = swizzle ? 16 : 128, stride = swizzle ? 1024 : 256;
       print_bulk(run_wgmma(e.kernel, e.registers, image, {0, leading, stride, 0, swizzle},
