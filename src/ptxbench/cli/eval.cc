@@ -98,7 +98,8 @@ int eval(const Options& options) {
       fmt::print("{}{}", &verdict == &verdicts->front() ? "" : "\n", render(verdict, isatty(STDOUT_FILENO)));
   }
   // One workload gives one record; several give an array.
-  if (options.json) fmt::print(records.size() == 1 ? "{}\n" : "[{}]\n", fmt::join(records, ",\n"));
+  if (options.json)
+    fmt::print("{}{}{}\n", records.size() == 1 ? "" : "[", fmt::join(records, ",\n"), records.size() == 1 ? "" : "]");
   return exit_code;
 }
 
@@ -123,7 +124,8 @@ void add_eval(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   auto* seed = command->add_option("--seed", options->seed, "Seed of the inputs; by default a fresh random one");
   command->add_flag("--json", options->json, "Print the record ptxbench.verdict.v1");
-  command->add_option("--trace", options->trace, "Append the evaluation to this file as a FlashInfer Trace (JSON lines)");
+  command->add_option("--trace", options->trace,
+                      "Append the evaluation to this file as a FlashInfer Trace (JSON lines)");
   command->add_flag("--no-cache", options->no_cache, "Compile anew");
   command->callback([&exit_code, options, seed] {
     options->seeded = seed->count() > 0;

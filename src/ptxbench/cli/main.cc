@@ -29,8 +29,6 @@ int run(int argc, char** argv) {
   ptxbench::cli::add_eval(app, exit_code);
   ptxbench::cli::add_tasks(app, exit_code);
   ptxbench::cli::add_show(app, exit_code);
-  ptxbench::cli::add_inspect(app, exit_code);
-  ptxbench::cli::add_emulate(app, exit_code);
   ptxbench::cli::add_doctor(app, exit_code);
   try {
     app.parse(argc, argv);
@@ -49,7 +47,8 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ptxbench: internal error: {}\n  hint: please report this with the command line\n", error.what());
+    fmt::print(stderr, "ptxbench: internal error: {}\n  hint: please report this with the command line\n",
+               error.what());
     return ptxbench::cli::kExitInfrastructure;
   }
 }

@@ -64,7 +64,8 @@ int show(const std::string& name) {
   const schema::Definition& definition = (*found)->definition;
   fmt::print("{}\n  {}\n", definition.name, definition.description);
   for (const schema::Axis& axis : definition.axes)
-    fmt::print("  axis   {:<8} {}\n", axis.name, axis.constant ? fmt::format("= {}", *axis.constant) : "given by the workload");
+    fmt::print("  axis   {:<8} {}\n", axis.name,
+               axis.constant ? fmt::format("= {}", *axis.constant) : "given by the workload");
   for (const schema::TensorSpec& tensor : definition.inputs) show_tensor("input ", tensor);
   for (const schema::TensorSpec& tensor : definition.outputs) show_tensor("output", tensor);
   if (definition.extension) {
@@ -87,9 +88,11 @@ int show(const std::string& name) {
 }  // namespace
 
 void add_tasks(CLI::App& app, int& exit_code) {
-  CLI::App* command = add_command(app, "tasks", "Lists the tasks that kernels can be judged on", "ptxbench tasks --json");
-  auto* json = command->add_flag("--json", "Print the definitions as a JSON array (FlashInfer Trace)");
-  command->callback([&exit_code, json] { exit_code = tasks(json->count() > 0); });
+  CLI::App* command =
+      add_command(app, "tasks", "Lists the tasks that kernels can be judged on", "ptxbench tasks --json");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print the definitions as a JSON array (FlashInfer Trace)");
+  command->callback([&exit_code, json] { exit_code = tasks(*json); });
 }
 
 void add_show(CLI::App& app, int& exit_code) {

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The command line as a user meets it. Usage: cli_test.py PTXBENCH [unittest options]"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PTXBENCH = str(pathlib.Path(sys.argv.pop(1)).resolve())
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+GEMM = str(ROOT / "kernels/hopper/gemm.cu")
+TASK = "gemm_n7168_k5120"
+
+
+def ptxbench(*arguments, cwd="/", env=None, timeout=300):
+    return subprocess.run([PTXBENCH, *arguments], cwd=cwd, text=True, capture_output=True, timeout=timeout,
+                          env={**os.environ, **(env or {})})
+
+
+class Help(unittest.TestCase):
+    def test_every_command_shows_an_example(self):
+        top = ptxbench("--help")
+        self.assertEqual(top.returncode, 0)
+        for command in ("eval", "tasks", "show", "inspect", "emulate", "doctor"):
+            self.assertIn(command, top.stdout)
+            own = ptxbench(command, "--help")
+            self.assertEqual(own.returncode, 0, own.stderr)
+            self.assertIn("Example:", own.stdout)
+            self.assertIn(f"ptxbench {command}", own.stdout)
+
+    def test_bad_usage_is_2_and_on_stderr(self):
+        for arguments in ((), ("nonsense",), ("eval",), ("eval", GEMM), ("eval", GEMM, "--task", TASK, "--rules", "lax"),
+                          ("eval", GEMM, "--task", TASK, "--seed", "-1"), ("show",), ("emulate",)):
+            run = ptxbench(*arguments)
+            self.assertEqual(run.returncode, 2, (arguments, run.stdout, run.stderr))
+            self.assertEqual(run.stdout, "")
+            self.assertNotEqual(run.stderr, "")
+
+
+class Tasks(unittest.TestCase):
+    def test_list_and_json_agree(self):
+        text, record = ptxbench("tasks"), json.loads(ptxbench("tasks", "--json").stdout)
+        names = {definition["name"] for definition in record}
+        for name in ("gemm_n7168_k5120", "mha_with_lse_d128", "mha_with_lse_d128_causal", "mha_bwd_d128",
+                     "mha_bwd_d128_causal"):
+            self.assertIn(name, names)
+            self.assertIn(name, text.stdout)
+
+    def test_show_has_the_public_workload(self):
+        # The uuid of the paper's headline GEMM workload.
+        shown = ptxbench("show", TASK)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("94920358-01a8-4c5b-9209-3103fd490e94", shown.stdout)
+        self.assertIn("M=8192", shown.stdout)
+
+    def test_a_misspelt_name_is_helped(self):
+        run = ptxbench("show", "gemm_n7168_k512")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(TASK, run.stderr)
+
+    def test_a_broken_definition_names_file_and_path(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = pathlib.Path(folder) / "definitions/gemm/broken.json"
+            target.parent.mkdir(parents=True)
+            definition = json.loads((ROOT / "suites/definitions/gemm/gemm_n7168_k5120.json").read_text())
+            definition["name"] = "broken"
+            definition["inputs"]["A"]["shape"] = ["M", "K2"]
+            target.write_text(json.dumps(definition))
+            run = ptxbench("tasks", env={"PTXBENCH_SUITES": folder})
+            self.assertEqual(run.returncode, 2)
+            self.assertIn("broken.json", run.stderr)
+            self.assertIn("K2", run.stderr)
+
+
+class BadCandidates(unittest.TestCase):
+    def check(self, path, code, *words, arguments=()):
+        run = ptxbench("eval", str(path), "--task", TASK, "--json", *arguments)
+        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+        self.assertNotIn("internal error", run.stderr)
+        for word in words:
+            self.assertIn(word, run.stdout + run.stderr)
+        return run
+
+    def test_files_that_are_no_kernel(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            self.check(folder / "missing.cu", 2, "missing.cu")
+            self.check(folder, 2)
+            (folder / "empty.cu").write_text("")
+            self.check(folder / "empty.cu", 2, "empty")
+            (folder / "binary.cu").write_bytes(os.urandom(5000) + b"\0\xff")
+            self.check(folder / "binary.cu", 2, "binary.cu")
+            with open(folder / "big.cu", "wb") as big:
+                big.truncate(100 << 20)
+            self.check(folder / "big.cu", 2, "big.cu", "limit")
+
+    def test_unknown_task_workload_target(self):
+        self.check(GEMM, 2, "no_such", arguments=("--task", "no_such_task"))
+        self.check(GEMM, 2, "0000", arguments=("--workload", "00000000-0000"))
+        self.check(GEMM, 2, "hopper", arguments=("--target", "ampere"))
+        self.check(GEMM, 2, "blackwell", arguments=("--target", "blackwell"))
+
+    def test_no_gpu_is_infrastructure(self):
+        self.check(GEMM, 3, "gpu", arguments=("--device", "gpu"))
+
+    def test_no_compiler_is_infrastructure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = ptxbench("eval", GEMM, "--task", TASK,
+                           env={"PATH": "/usr/bin:/bin", "CUDA_HOME": folder, "CUDA_PATH": folder,
+                                "PTXBENCH_TOOLCHAIN": folder, "PTXBENCH_CACHE": folder})
+            # A toolkit in /usr/local/cuda is found without any variable; then this machine cannot show the case.
+            if not list(pathlib.Path("/usr/local").glob("cuda*/bin/nvcc")) and not (ROOT / ".toolchain").exists():
+                self.assertEqual(run.returncode, 3, run.stderr)
+                self.assertIn("nvcc", run.stderr)
+
+
+class Evaluation(unittest.TestCase):
+    def test_verdict_record(self):
+        run = ptxbench("eval", GEMM, "--task", TASK, "--json", "--seed", "1")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        record = json.loads(run.stdout)
+        self.assertEqual(record["schema"], "ptxbench.verdict.v1")
+        self.assertEqual(record["status"], "PASSED")
+        self.assertEqual({name: layer["state"] for name, layer in record["layers"].items()},
+                         {"compile": "passed", "correct": "passed", "executed": "passed", "fast": "not_measured"})
+
+    def test_two_at_once(self):
+        with tempfile.TemporaryDirectory() as cache:
+            command = [PTXBENCH, "eval", GEMM, "--task", TASK, "--json"]
+            env = {**os.environ, "PTXBENCH_CACHE": cache}
+            both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+            for process in both:
+                out, _ = process.communicate(timeout=300)
+                self.assertEqual(process.returncode, 0, out)
+                self.assertEqual(json.loads(out)["status"], "PASSED")
+
+    def test_interrupt_leaves_nothing(self):
+        for number, delay in ((signal.SIGINT, 0.3), (signal.SIGINT, 2.0), (signal.SIGTERM, 0.8), (signal.SIGKILL, 1.2)):
+            with tempfile.TemporaryDirectory() as folder:
+                mark = f"ptxbench-test-{os.getpid()}-{number}-{delay}"
+                env = {**os.environ, "TMPDIR": folder, "PTXBENCH_CACHE": folder + "/cache", "PTXBENCH_TEST_MARK": mark}
+                process = subprocess.Popen([PTXBENCH, "eval", GEMM, "--task", TASK, "--no-cache"], env=env,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(delay)
+                children = descendants(process.pid)
+                process.send_signal(number)
+                process.wait(timeout=30)
+                deadline = time.time() + 10
+                while any(alive(pid) for pid in children) and time.time() < deadline:
+                    time.sleep(0.05)
+                self.assertEqual([pid for pid in children if alive(pid)], [], (number, delay))
+                if number != signal.SIGKILL:
+                    self.assertEqual([p.name for p in pathlib.Path(folder).glob("ptxbench.*")], [])
+                else:  # the next start clears what a killed one left
+                    subprocess.run([PTXBENCH, "tasks"], env=env, stdout=subprocess.DEVNULL)
+                    self.assertEqual([p.name for p in pathlib.Path(folder).glob("ptxbench.*")], [])
+
+
+def descendants(root):
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                pass
+    found, queue = [], [root]
+    while queue:
+        parent = queue.pop()
+        for pid, of in parents.items():
+            if of == parent:
+                found.append(pid)
+                queue.append(pid)
+    return found
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()
