@@ -41,7 +41,15 @@ struct DataType {  // DLDataType
   std::uint8_t code, bits;
   std::uint16_t lanes;
 };
-enum DataTypeCode : std::uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6, kFloat8E4m3fn = 10, kFloat8E5m2 = 12 };
+enum DataTypeCode : std::uint8_t {
+  kInt = 0,
+  kUInt = 1,
+  kFloat = 2,
+  kBfloat = 4,
+  kBool = 6,
+  kFloat8E4m3fn = 10,
+  kFloat8E5m2 = 12
+};
 
 struct DeviceTensor {  // DLTensor
   void* data;
@@ -65,7 +73,15 @@ struct Any {  // TVMFFIAny
 };
 static_assert(sizeof(Any) == 16, "TVMFFIAny layout");
 
-enum TypeIndex : std::int32_t { kNone = 0, kIntIndex = 1, kBoolIndex = 2, kFloatIndex = 3, kOpaque = 4, kTensorPointer = 7, kTensorObject = 70 };
+enum TypeIndex : std::int32_t {
+  kNone = 0,
+  kIntIndex = 1,
+  kBoolIndex = 2,
+  kFloatIndex = 3,
+  kOpaque = 4,
+  kTensorPointer = 7,
+  kTensorObject = 70
+};
 constexpr std::size_t kObjectHeaderBytes = 24;  // before the DLTensor of a kTensorObject
 constexpr std::int32_t kCudaDevice = 2;
 
@@ -95,27 +111,42 @@ inline const char* name_of(std::int32_t type_index) {
 template <class T>
 struct ElementType {
   static_assert(std::is_arithmetic_v<T>, "ptxbench::Tensor<T>: use a CUDA or C++ number type, or ptxbench::TensorView");
-  static constexpr DataType value{std::is_floating_point_v<T>       ? kFloat
-                                  : std::is_same_v<T, bool>         ? kBool
-                                  : std::is_signed_v<T>             ? kInt
-                                                                    : kUInt,
+  static constexpr DataType value{std::is_floating_point_v<T> ? kFloat
+                                  : std::is_same_v<T, bool>   ? kBool
+                                  : std::is_signed_v<T>       ? kInt
+                                                              : kUInt,
                                   8 * sizeof(T), 1};
 };
 template <>
-struct ElementType<__nv_bfloat16> { static constexpr DataType value{kBfloat, 16, 1}; };
+struct ElementType<__nv_bfloat16> {
+  static constexpr DataType value{kBfloat, 16, 1};
+};
 template <>
-struct ElementType<__half> { static constexpr DataType value{kFloat, 16, 1}; };
+struct ElementType<__half> {
+  static constexpr DataType value{kFloat, 16, 1};
+};
 template <>
-struct ElementType<__nv_fp8_e4m3> { static constexpr DataType value{kFloat8E4m3fn, 8, 1}; };
+struct ElementType<__nv_fp8_e4m3> {
+  static constexpr DataType value{kFloat8E4m3fn, 8, 1};
+};
 template <>
-struct ElementType<__nv_fp8_e5m2> { static constexpr DataType value{kFloat8E5m2, 8, 1}; };
+struct ElementType<__nv_fp8_e5m2> {
+  static constexpr DataType value{kFloat8E5m2, 8, 1};
+};
 
 inline const char* name_of(DataType type, char (&buffer)[24]) {
-  const char* word = type.code == kInt ? "int" : type.code == kUInt ? "uint" : type.code == kFloat ? "float"
-                   : type.code == kBfloat ? "bfloat" : type.code == kBool ? "bool" : type.code == kFloat8E4m3fn ? "float8_e4m3fn/"
-                   : type.code == kFloat8E5m2 ? "float8_e5m2/" : "type?";
-  if (type.lanes == 1) std::snprintf(buffer, sizeof(buffer), "%s%d", word, type.bits);
-  else std::snprintf(buffer, sizeof(buffer), "%s%dx%d", word, type.bits, type.lanes);
+  const char* word = type.code == kInt            ? "int"
+                     : type.code == kUInt         ? "uint"
+                     : type.code == kFloat        ? "float"
+                     : type.code == kBfloat       ? "bfloat"
+                     : type.code == kBool         ? "bool"
+                     : type.code == kFloat8E4m3fn ? "float8_e4m3fn/"
+                     : type.code == kFloat8E5m2   ? "float8_e5m2/"
+                                                  : "type?";
+  if (type.lanes == 1)
+    std::snprintf(buffer, sizeof(buffer), "%s%d", word, type.bits);
+  else
+    std::snprintf(buffer, sizeof(buffer), "%s%dx%d", word, type.bits, type.lanes);
   return buffer;
 }
 
@@ -149,7 +180,8 @@ class TensorView {
  private:
   int at(int dimension) const {
     const int d = dimension < 0 ? dimension + ndim() : dimension;
-    if (d < 0 || d >= ndim()) throw ffi::Failure("IndexError", "dimension %d of a tensor that has %d", dimension, ndim());
+    if (d < 0 || d >= ndim())
+      throw ffi::Failure("IndexError", "dimension %d of a tensor that has %d", dimension, ndim());
     return d;
   }
   const ffi::DeviceTensor* tensor_ = nullptr;
@@ -164,9 +196,7 @@ class Tensor : public TensorView {
 };
 
 // The stream to launch on (a cudaStream_t); null, the default stream, if the caller named none.
-inline void* current_stream() {
-  return TVMFFIEnvGetStream ? TVMFFIEnvGetStream(ffi::kCudaDevice, 0) : nullptr;
-}
+inline void* current_stream() { return TVMFFIEnvGetStream ? TVMFFIEnvGetStream(ffi::kCudaDevice, 0) : nullptr; }
 
 namespace ffi {
 
@@ -199,7 +229,8 @@ struct Argument<Tensor<T>> {
     const DataType found = tensor->dtype;
     if (found.code != wanted.code || found.bits != wanted.bits || found.lanes != wanted.lanes) {
       char one[24], other[24];
-      throw Failure("TypeError", "run: argument %d: expected a tensor of %s, got %s", number, name_of(wanted, one), name_of(found, other));
+      throw Failure("TypeError", "run: argument %d: expected a tensor of %s, got %s", number, name_of(wanted, one),
+                    name_of(found, other));
     }
     return Tensor<T>(tensor);
   }
@@ -209,11 +240,13 @@ template <class Return, class... Args, std::size_t... Index>
 int call(Return (*function)(Args...), const Any* args, std::int32_t count, std::index_sequence<Index...>) {
   try {
     if (count != static_cast<std::int32_t>(sizeof...(Args)))
-      throw Failure("TypeError", "run: takes %d arguments, got %d", static_cast<int>(sizeof...(Args)), static_cast<int>(count));
+      throw Failure("TypeError", "run: takes %d arguments, got %d", static_cast<int>(sizeof...(Args)),
+                    static_cast<int>(count));
     if constexpr (std::is_void_v<Return>) {
       function(Argument<std::decay_t<Args>>::get(args[Index], static_cast<int>(Index))...);
     } else {
-      const auto code = static_cast<long long>(function(Argument<std::decay_t<Args>>::get(args[Index], static_cast<int>(Index))...));
+      const auto code =
+          static_cast<long long>(function(Argument<std::decay_t<Args>>::get(args[Index], static_cast<int>(Index))...));
       if (code != 0) throw Failure("RuntimeError", "run: returned %lld", code);
     }
     return 0;
@@ -222,7 +255,8 @@ int call(Return (*function)(Args...), const Any* args, std::int32_t count, std::
   } catch (const std::exception& error) {
     if (TVMFFIErrorSetRaisedFromCStr) TVMFFIErrorSetRaisedFromCStr("RuntimeError", error.what());
   } catch (...) {
-    if (TVMFFIErrorSetRaisedFromCStr) TVMFFIErrorSetRaisedFromCStr("RuntimeError", "run: threw something that is not a std::exception");
+    if (TVMFFIErrorSetRaisedFromCStr)
+      TVMFFIErrorSetRaisedFromCStr("RuntimeError", "run: threw something that is not a std::exception");
   }
   return -1;
 }
@@ -236,7 +270,8 @@ int call(Return (*function)(Args...), const Any* args, std::int32_t count) {
 }  // namespace ptxbench
 
 // Exports `function` as the library's entry point. Once per library, at namespace scope, outside any namespace.
-#define PTXBENCH_EXPORT(function)                                                                                        \
-  extern "C" __attribute__((visibility("default"))) int __tvm_ffi_run(void*, const void* args, std::int32_t num_args, void*) { \
-    return ptxbench::ffi::call(function, static_cast<const ptxbench::ffi::Any*>(args), num_args);                        \
+#define PTXBENCH_EXPORT(function)                                                                                     \
+  extern "C" __attribute__((visibility("default"))) int __tvm_ffi_run(void*, const void* args, std::int32_t num_args, \
+                                                                      void*) {                                        \
+    return ptxbench::ffi::call(function, static_cast<const ptxbench::ffi::Any*>(args), num_args);                     \
   }

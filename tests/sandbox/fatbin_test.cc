@@ -16,8 +16,8 @@ using testing::HasSubstr;
 
 struct EntrySpec {
   std::uint16_t kind = 1;
-  std::string payload;            // as stored
-  std::uint32_t compressed = 0;   // 0: stored
+  std::string payload;           // as stored
+  std::uint32_t compressed = 0;  // 0: stored
   std::uint64_t flags = 0x100011;
   std::uint64_t plain = 0;
 };
@@ -61,15 +61,21 @@ TEST(Fatbin, ReadsStoredZstdAndLz4) {
   std::string zstd(ZSTD_compressBound(kPtx.size()), '\0');
   zstd.resize(ZSTD_compress(zstd.data(), zstd.size(), kPtx.data(), kPtx.size(), 3));
   std::string lz4(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(kPtx.size()))), '\0');
-  lz4.resize(static_cast<std::size_t>(LZ4_compress_default(kPtx.data(), lz4.data(), static_cast<int>(kPtx.size()), static_cast<int>(lz4.size()))));
-  const auto bytes = container(entry({2, "\x7f" "ELF", 0, 0x100011, 0}) + entry({1, kPtx, 0, 0x100011, 0}) +
+  lz4.resize(static_cast<std::size_t>(
+      LZ4_compress_default(kPtx.data(), lz4.data(), static_cast<int>(kPtx.size()), static_cast<int>(lz4.size()))));
+  const auto bytes = container(entry({2,
+                                      "\x7f"
+                                      "ELF",
+                                      0, 0x100011, 0}) +
+                               entry({1, kPtx, 0, 0x100011, 0}) +
                                entry({1, zstd, static_cast<std::uint32_t>(zstd.size()), 0x108011, kPtx.size()}) +
                                entry({1, lz4, static_cast<std::uint32_t>(lz4.size()), 0x102011, kPtx.size()}));
   const auto entries = read(bytes);
   ASSERT_TRUE(entries) << entries.error().format();
   ASSERT_EQ(entries->size(), 4u);
   EXPECT_EQ(entries->at(0).kind, FatbinKind::kCubin);
-  EXPECT_THAT(entries->at(0).bytes, testing::StartsWith("\x7f" "ELF"));
+  EXPECT_THAT(entries->at(0).bytes, testing::StartsWith("\x7f"
+                                                        "ELF"));
   for (int i = 1; i < 4; ++i) {
     EXPECT_EQ(entries->at(i).kind, FatbinKind::kPtx);
     EXPECT_EQ(entries->at(i).bytes, kPtx);

@@ -142,7 +142,8 @@ const std::map<std::string, std::function<bool()>> kActions = {
     {"mount", [] { return ::mount("none", "/", "tmpfs", 0, nullptr) == 0; }},
     {"unshare", [] { return ::unshare(CLONE_NEWUSER) == 0; }},
     {"clone-namespace", [] { return always(::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)); }},
-    {"perf", [] {
+    {"perf",
+     [] {
        perf_event_attr attr{};
        attr.size = sizeof(attr);
        return always(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0));
@@ -156,7 +157,8 @@ const std::map<std::string, std::function<bool()>> kActions = {
     {"unlink", [] { return ::unlink(argument.c_str()) == 0; }},
     {"mknod", [] { return ::mknod(argument.c_str(), S_IFCHR | 0666, 0x101) == 0; }},
     {"chroot", [] { return ::chroot("/") == 0; }},
-    {"int80", [] {
+    {"int80",
+     [] {
        long result = 20;  // getpid of the 32-bit table
        asm volatile("int $0x80" : "+a"(result)::"memory");
        return result > 0;
@@ -169,25 +171,61 @@ const std::map<std::string, std::function<bool()>> kActions = {
     {"allocate", [] { return allocate(std::size_t{1} << 30); }},
     {"open-many", open_many},
     {"many-processes", many_processes},
-    {"spin", [] { spin(); return false; }},
+    {"spin",
+     [] {
+       spin();
+       return false;
+     }},
     {"sleep", [] { return ::sleep(600) == 0; }},
     {"orphan", leave_orphan},
-    {"segv", [] { ::raise(SIGSEGV); return false; }},
-    {"abort", [] { std::abort(); return false; }},
-    {"exit3", [] { std::exit(3); return false; }},
-    {"flood", [] { for (int i = 0; i < 4096; ++i) std::fwrite(std::string(4096, 'a').data(), 1, 4096, stdout); return true; }},
-    {"echo", [] { char text[64]; const ssize_t got = ::read(0, text, 64); return ::write(1, text, static_cast<std::size_t>(got)) == got; }},
-    {"environment", [] { for (char** e = environ; *e; ++e) std::printf("%s\n", *e); return true; }},
-    {"descriptors", [] { for (int fd = 0; fd < 1024; ++fd) if (::fcntl(fd, F_GETFD) >= 0) std::printf("%d ", fd); return true; }},
+    {"segv",
+     [] {
+       ::raise(SIGSEGV);
+       return false;
+     }},
+    {"abort",
+     [] {
+       std::abort();
+       return false;
+     }},
+    {"exit3",
+     [] {
+       std::exit(3);
+       return false;
+     }},
+    {"flood",
+     [] {
+       for (int i = 0; i < 4096; ++i) std::fwrite(std::string(4096, 'a').data(), 1, 4096, stdout);
+       return true;
+     }},
+    {"echo",
+     [] {
+       char text[64];
+       const ssize_t got = ::read(0, text, 64);
+       return ::write(1, text, static_cast<std::size_t>(got)) == got;
+     }},
+    {"environment",
+     [] {
+       for (char** e = environ; *e; ++e) std::printf("%s\n", *e);
+       return true;
+     }},
+    {"descriptors",
+     [] {
+       for (int fd = 0; fd < 1024; ++fd)
+         if (::fcntl(fd, F_GETFD) >= 0) std::printf("%d ", fd);
+       return true;
+     }},
     {"say", [] { return ::write(std::atoi(argument.c_str()), "hello", 5) == 5; }},
-    {"block-sigsys-fork", [] {  // a handler or a mask must not hide a forbidden call
+    {"block-sigsys-fork",
+     [] {  // a handler or a mask must not hide a forbidden call
        ::signal(SIGSYS, SIG_IGN);
        sigset_t all;
        ::sigfillset(&all);
        ::sigprocmask(SIG_BLOCK, &all, nullptr);
        return fork_once();
      }},
-    {"capabilities", [] {
+    {"capabilities",
+     [] {
        std::FILE* status = std::fopen("/proc/self/status", "r");
        char line[256];
        while (status && std::fgets(line, sizeof(line), status))

@@ -88,15 +88,16 @@ class Sandbox : public testing::TestWithParam<Setting> {
       }
       const Exit& exit = finished->exit;
       const std::string text = std::to_string(static_cast<int>(exit.how)) + " " + std::to_string(exit.code) + " " +
-                               std::to_string(exit.signal) + " " + std::to_string(static_cast<int>(exit.sandbox)) + "\n" +
-                               exit.violation_call + "\n" + exit.detail + "\n" + finished->out.bytes;
+                               std::to_string(exit.signal) + " " + std::to_string(static_cast<int>(exit.sandbox)) +
+                               "\n" + exit.violation_call + "\n" + exit.detail + "\n" + finished->out.bytes;
       (void)!::write(pair[1], text.data(), text.size());
       ::_exit(0);
     }
     ::close(pair[1]);
     std::string text;
     char buffer[4096];
-    for (ssize_t got; (got = ::read(pair[0], buffer, sizeof(buffer))) > 0;) text.append(buffer, static_cast<std::size_t>(got));
+    for (ssize_t got; (got = ::read(pair[0], buffer, sizeof(buffer))) > 0;)
+      text.append(buffer, static_cast<std::size_t>(got));
     ::close(pair[0]);
     int status = 0;
     ::waitpid(child, &status, 0);
@@ -120,8 +121,10 @@ class Sandbox : public testing::TestWithParam<Setting> {
 
   void expect_allowed(SandboxProfile profile, std::vector<std::string> arguments) const {
     const Finished finished = run_here(probe(profile, arguments));
-    EXPECT_TRUE(finished.exit.ok()) << arguments[0] << ": " << finished.exit.describe() << " " << finished.out.bytes << finished.err.bytes;
-    EXPECT_EQ(finished.exit.sandbox, GetParam().mode == SandboxMode::kNamespaces ? SandboxKind::kNamespaces : SandboxKind::kLandlock);
+    EXPECT_TRUE(finished.exit.ok()) << arguments[0] << ": " << finished.exit.describe() << " " << finished.out.bytes
+                                    << finished.err.bytes;
+    EXPECT_EQ(finished.exit.sandbox,
+              GetParam().mode == SandboxMode::kNamespaces ? SandboxKind::kNamespaces : SandboxKind::kLandlock);
   }
   void expect_refused(SandboxProfile profile, std::vector<std::string> arguments) const {
     const Finished finished = run_here(probe(profile, arguments));
@@ -130,7 +133,8 @@ class Sandbox : public testing::TestWithParam<Setting> {
   }
   void expect_violation(std::vector<std::string> arguments, const std::string& call, const std::string& meaning) const {
     const Finished finished = run_here(probe(SandboxProfile::kCandidate, arguments));
-    EXPECT_EQ(finished.exit.how, Ending::kViolation) << arguments[0] << ": " << finished.exit.describe() << finished.out.bytes;
+    EXPECT_EQ(finished.exit.how, Ending::kViolation)
+        << arguments[0] << ": " << finished.exit.describe() << finished.out.bytes;
     EXPECT_EQ(finished.exit.violation_call, call) << arguments[0];
     EXPECT_THAT(finished.exit.detail, HasSubstr(meaning)) << arguments[0];
   }
@@ -166,7 +170,8 @@ TEST_P(Sandbox, CompilerWritesOnlyWhereItMay) {
 }
 
 TEST_P(Sandbox, CompilerMayForkAndUseThreadsButNotReachOut) {
-  for (const char* action : {"fork", "thread", "vfork-exec", "exec", "nothing"}) expect_allowed(SandboxProfile::kCompiler, {action});
+  for (const char* action : {"fork", "thread", "vfork-exec", "exec", "nothing"})
+    expect_allowed(SandboxProfile::kCompiler, {action});
   for (const char* action : {"socket", "unix-socket", "ptrace", "peek", "mount", "unshare", "clone-namespace", "perf",
                              "bpf", "userfaultfd", "io_uring", "keyctl", "chroot"})
     expect_refused(SandboxProfile::kCompiler, {action});
@@ -187,7 +192,8 @@ TEST_P(Sandbox, LockedCandidateIsStoppedAtForbiddenCallsByName) {
   expect_violation({"write", shown()}, "openat", "opening a file for writing");
   expect_violation({"create", out("x")}, "openat", "opening a file for writing");
   expect_violation({"unlink", shown()}, "unlink", "changing files");
-  for (const char* call : {"mount", "unshare", "bpf", "userfaultfd", "keyctl", "chroot"}) expect_violation({call}, call, "not allowed");
+  for (const char* call : {"mount", "unshare", "bpf", "userfaultfd", "keyctl", "chroot"})
+    expect_violation({call}, call, "not allowed");
   expect_violation({"perf"}, "perf_event_open", "not allowed");
   expect_violation({"io_uring"}, "io_uring_setup", "not allowed");
   expect_violation({"memfd"}, "memfd_create", "not allowed");
@@ -241,7 +247,8 @@ TEST_P(Sandbox, DeadlineEndsTheWholeTree) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothKinds, Sandbox,
-                         testing::Values(Setting{SandboxMode::kNamespaces, false}, Setting{SandboxMode::kNamespaces, true},
+                         testing::Values(Setting{SandboxMode::kNamespaces, false},
+                                         Setting{SandboxMode::kNamespaces, true},
                                          Setting{SandboxMode::kLandlock, false}, Setting{SandboxMode::kLandlock, true}),
                          setting_name);
 

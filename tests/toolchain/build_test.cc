@@ -165,9 +165,10 @@ TEST_F(BuildTest, EndlessCompilationIsStopped) {
   request_.limits.wall = 2500ms;
   // Template recursion that doubles.
   const CompileFailure failed = failure(candidate("", "slow<40>();",
-      "template <int N, int M = 0> struct S { static constexpr long v = S<N - 1, 2 * M>::v + S<N - 1, 2 * M + 1>::v; };\n"
-      "template <int M> struct S<0, M> { static constexpr long v = M; };\n"
-      "template <int N> long slow() { return S<N>::v; }\n"));
+                                                  "template <int N, int M = 0> struct S { static constexpr long v = "
+                                                  "S<N - 1, 2 * M>::v + S<N - 1, 2 * M + 1>::v; };\n"
+                                                  "template <int M> struct S<0, M> { static constexpr long v = M; };\n"
+                                                  "template <int N> long slow() { return S<N>::v; }\n"));
   EXPECT_THAT(failed.summary, HasSubstr("out of time"));
 }
 
@@ -175,10 +176,13 @@ TEST_F(BuildTest, EndlessCompilationIsStopped) {
 TEST_F(BuildTest, SourceCannotReadTheMachinesFiles) {
   const fs::path secret = folder_->path() / "secret.h";
   ASSERT_TRUE(write_file_atomic(secret, "int secret;\n"));
-  for (const std::string& path : {secret.string(), std::string(PTXBENCH_SOURCE_DIR "/CMakeLists.txt"), std::string("/etc/passwd"), std::string("/proc/self/environ")}) {
+  for (const std::string& path : {secret.string(), std::string(PTXBENCH_SOURCE_DIR "/CMakeLists.txt"),
+                                  std::string("/etc/passwd"), std::string("/proc/self/environ")}) {
     const CompileFailure failed = failure(candidate("", "", "#include \"" + path + "\"\n"));
-    EXPECT_TRUE(failed.summary.find("No such file") != std::string::npos || failed.summary.find("Permission denied") != std::string::npos ||
-                failed.summary.find("could not open") != std::string::npos) << failed.summary;
+    EXPECT_TRUE(failed.summary.find("No such file") != std::string::npos ||
+                failed.summary.find("Permission denied") != std::string::npos ||
+                failed.summary.find("could not open") != std::string::npos)
+        << failed.summary;
   }
   const CompileFailure failed = failure(candidate("", "", "asm(\".incbin \\\"/etc/passwd\\\"\");\n"));
   EXPECT_THAT(failed.log, HasSubstr("/etc/passwd"));
@@ -193,7 +197,8 @@ TEST_F(BuildTest, VendorLibraryIncludeIsAViolation) {
 }
 
 TEST_F(BuildTest, VendorLibraryCallWithoutItsHeader) {
-  const PolicyFinding found = violation(candidate("", "cublasCreate_v2(nullptr);", "extern \"C\" int cublasCreate_v2(void*);\n"));
+  const PolicyFinding found =
+      violation(candidate("", "cublasCreate_v2(nullptr);", "extern \"C\" int cublasCreate_v2(void*);\n"));
   EXPECT_EQ(found.rule, PolicyRule::kVendorLibrary);
 }
 
@@ -204,10 +209,11 @@ TEST_F(BuildTest, ForbiddenCallsAreNamedWithTheirLine) {
     PolicyRule rule;
     const char* name;
   };
-  for (const Case& one : {Case{"#include <dlfcn.h>\n", "dlopen(\"libcublas.so.13\", RTLD_NOW);", PolicyRule::kDynamicLoading, "dlopen"},
-                          Case{"#include <unistd.h>\n", "if (fork() == 0) _exit(0);", PolicyRule::kProcess, "fork"},
-                          Case{"#include <cstdlib>\n", "if (std::system(\"true\")) return;", PolicyRule::kProcess, "system"},
-                          Case{"#include <thread>\n", "std::thread([] {}).detach();", PolicyRule::kThread, "std::thread"}}) {
+  for (const Case& one :
+       {Case{"#include <dlfcn.h>\n", "dlopen(\"libcublas.so.13\", RTLD_NOW);", PolicyRule::kDynamicLoading, "dlopen"},
+        Case{"#include <unistd.h>\n", "if (fork() == 0) _exit(0);", PolicyRule::kProcess, "fork"},
+        Case{"#include <cstdlib>\n", "if (std::system(\"true\")) return;", PolicyRule::kProcess, "system"},
+        Case{"#include <thread>\n", "std::thread([] {}).detach();", PolicyRule::kThread, "std::thread"}}) {
     const PolicyFinding found = violation(candidate("", one.call, one.header));
     EXPECT_EQ(found.rule, one.rule) << one.name;
     EXPECT_THAT(found.what, HasSubstr(one.name));
@@ -216,7 +222,8 @@ TEST_F(BuildTest, ForbiddenCallsAreNamedWithTheirLine) {
 }
 
 TEST_F(BuildTest, CallsHiddenByMacrosAreFoundInTheLibrary) {
-  const PolicyFinding found = violation(candidate("", "PASTE(dl, open)(nullptr, 1);", "#include <dlfcn.h>\n#define PASTE(a, b) a##b\n"));
+  const PolicyFinding found =
+      violation(candidate("", "PASTE(dl, open)(nullptr, 1);", "#include <dlfcn.h>\n#define PASTE(a, b) a##b\n"));
   EXPECT_EQ(found.rule, PolicyRule::kDynamicLoading);
   EXPECT_THAT(found.where, HasSubstr("import"));
 }
@@ -226,7 +233,8 @@ TEST_F(BuildTest, NamesInCommentsAndUnusedTextAreFine) {
 }
 
 TEST_F(BuildTest, SystemCallInstructionIsFound) {
-  const PolicyFinding found = violation(candidate("", "asm volatile(\"syscall\" : : \"a\"(39) : \"rcx\", \"r11\", \"memory\");"));
+  const PolicyFinding found =
+      violation(candidate("", "asm volatile(\"syscall\" : : \"a\"(39) : \"rcx\", \"r11\", \"memory\");"));
   EXPECT_EQ(found.rule, PolicyRule::kDirectSystemCall);
 }
 
@@ -235,11 +243,11 @@ TEST_F(BuildTest, SystemCallBytesInAConstantAreFine) {
 }
 
 TEST_F(BuildTest, DeviceCodeFromElsewhereIsFound) {
-  const PolicyFinding in_section = violation(candidate("", "",
-      "asm(\".section .nv_fatbin,\\\"a\\\"\\n.quad 0x00100001BA55ED50, 0\\n.text\");\n"));
+  const PolicyFinding in_section =
+      violation(candidate("", "", "asm(\".section .nv_fatbin,\\\"a\\\"\\n.quad 0x00100001BA55ED50, 0\\n.text\");\n"));
   EXPECT_EQ(in_section.rule, PolicyRule::kForeignDeviceCode);
-  const PolicyFinding elsewhere = violation(candidate("", "",
-      "asm(\".section .rodata\\n.quad 0x00100001BA55ED50, 0\\n.text\");\n"));
+  const PolicyFinding elsewhere =
+      violation(candidate("", "", "asm(\".section .rodata\\n.quad 0x00100001BA55ED50, 0\\n.text\");\n"));
   EXPECT_EQ(elsewhere.rule, PolicyRule::kForeignDeviceCode);
 }
 
@@ -285,24 +293,23 @@ void fake_toolkit(const fs::path& folder, const std::string& script) {
   fs::create_directories(folder / "cuda/bin");
   for (const char* part : {"include", "lib64", "nvvm"}) fs::create_symlink(real->root / part, folder / "cuda" / part);
   fs::create_symlink(real->ptxas, folder / "cuda/bin/ptxas");
-  ASSERT_TRUE(write_file_atomic(folder / "cuda/bin/nvcc",
-                                "#!/bin/sh\ncase \"$*\" in *--version*) echo 'release 13.0, V13.0.88'; exit 0;; esac\n" + script));
+  ASSERT_TRUE(write_file_atomic(
+      folder / "cuda/bin/nvcc",
+      "#!/bin/sh\ncase \"$*\" in *--version*) echo 'release 13.0, V13.0.88'; exit 0;; esac\n" + script));
   ::chmod((folder / "cuda/bin/nvcc").c_str(), 0755);
 }
 
 TEST_F(BuildTest, CrashingCompilerIsReported) {
   fake_toolkit(folder_->path() / "fake", "kill -SEGV $$\n");
-  EXPECT_TRUE(in_child("PTXBENCH_TOOLCHAIN", (folder_->path() / "fake").string(), [&] {
-    return failure(candidate()).summary.find("signal 11") != std::string::npos;
-  }));
+  EXPECT_TRUE(in_child("PTXBENCH_TOOLCHAIN", (folder_->path() / "fake").string(),
+                       [&] { return failure(candidate()).summary.find("signal 11") != std::string::npos; }));
 }
 
 TEST_F(BuildTest, HangingCompilerIsStopped) {
   fake_toolkit(folder_->path() / "fake", "sleep 600\n");
   request_.limits.wall = 500ms;
-  EXPECT_TRUE(in_child("PTXBENCH_TOOLCHAIN", (folder_->path() / "fake").string(), [&] {
-    return failure(candidate()).summary.find("out of time") != std::string::npos;
-  }));
+  EXPECT_TRUE(in_child("PTXBENCH_TOOLCHAIN", (folder_->path() / "fake").string(),
+                       [&] { return failure(candidate()).summary.find("out of time") != std::string::npos; }));
 }
 
 TEST_F(BuildTest, OldCompilerIsNotTaken) {
@@ -324,7 +331,8 @@ TEST_F(BuildTest, FullDiskIsReportedAsTheMachinesFault) {
   ASSERT_TRUE(write_file_atomic(request_.source, candidate()));
   const auto full = [&] {
     const auto outcome = build(request_);
-    return !outcome && outcome.error().kind == ErrorKind::kUnavailable && outcome.error().message.find("space") != std::string::npos;
+    return !outcome && outcome.error().kind == ErrorKind::kUnavailable &&
+           outcome.error().message.find("space") != std::string::npos;
   };
   EXPECT_TRUE(in_child("TMPDIR", small.string(), full));
   // The same with a full cache.

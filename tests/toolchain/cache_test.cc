@@ -64,7 +64,8 @@ TEST_F(CacheTest, EvictsTheLeastRecentlyUsedFirst) {
   for (const char* hash : {"aa", "bb", "cc"}) ASSERT_TRUE(cache().publish(record(hash), work()));
   const auto used_at = [&](const char* hash, time_t when) {
     const timespec times[2] = {{when, 0}, {when, 0}};
-    ASSERT_EQ(::utimensat(AT_FDCWD, (folder_->path() / "cache/artifacts" / hash / "artifact.json").c_str(), times, 0), 0);
+    ASSERT_EQ(::utimensat(AT_FDCWD, (folder_->path() / "cache/artifacts" / hash / "artifact.json").c_str(), times, 0),
+              0);
   };
   used_at("aa", 3000);
   used_at("bb", 1000);
@@ -91,7 +92,9 @@ TEST_F(CacheTest, ClearsWhatKilledProcessesLeft) {
   const pid_t gone = ::fork();
   if (gone == 0) ::_exit(0);
   ::waitpid(gone, nullptr, 0);
-  const auto left = [&](pid_t owner) { return folder_->path() / "cache/artifacts" / (".new." + std::to_string(owner) + ".abcdef"); };
+  const auto left = [&](pid_t owner) {
+    return folder_->path() / "cache/artifacts" / (".new." + std::to_string(owner) + ".abcdef");
+  };
   (void)cache();
   fs::create_directory(left(gone));
   fs::create_directory(left(::getpid()));

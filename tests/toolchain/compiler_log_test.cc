@@ -27,7 +27,8 @@ TEST(CompilerLog, FrontEnd) {
 }
 
 TEST(CompilerLog, HostCompiler) {
-  const auto found = parse_diagnostics("/candidate/gemm.cu:3:10: fatal error: no_such.h: No such file or directory\n", "");
+  const auto found =
+      parse_diagnostics("/candidate/gemm.cu:3:10: fatal error: no_such.h: No such file or directory\n", "");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].file, "gemm.cu");
   EXPECT_EQ(found[0].line, 3);
@@ -64,7 +65,8 @@ TEST(CompilerLog, KernelResources) {
       "    8 bytes stack frame, 9 bytes spill stores, 9 bytes spill loads\n"
       "ptxas info    : Function properties for _Z3addPKfS0_Pfi\n"
       "    16 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n"
-      "ptxas info    : Used 168 registers, used 2 barriers, 16 bytes cumulative stack size, 1024 bytes smem, 556 bytes cmem[0]\n"
+      "ptxas info    : Used 168 registers, used 2 barriers, 16 bytes cumulative stack size, 1024 bytes smem, 556 bytes "
+      "cmem[0]\n"
       "ptxas info    : Compile time = 2.612 ms\n"
       "ptxas info    : Compiling entry function 'second' for 'sm_90a'\n"
       "ptxas info    : Function properties for second\n"
@@ -84,7 +86,8 @@ TEST(CompilerLog, KernelResources) {
 }
 
 TEST(CompilerLog, TidyLogIsCappedAndAnonymous) {
-  const std::string log = "/candidate/gemm.cu(1): error: x\nptxas info    : Used 12 registers\n" + std::string(5000, 'y') + "\nrest\n";
+  const std::string log =
+      "/candidate/gemm.cu(1): error: x\nptxas info    : Used 12 registers\n" + std::string(5000, 'y') + "\nrest\n";
   const std::string tidy = tidy_log(log, 1000);
   EXPECT_THAT(tidy, testing::StartsWith("gemm.cu(1): error: x\nyyy"));
   EXPECT_THAT(tidy, testing::EndsWith("... (cut)\n"));

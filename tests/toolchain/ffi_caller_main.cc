@@ -53,7 +53,8 @@ Tensor make_tensor(const std::string& type, std::int64_t size) {
   auto* strides = new std::int64_t[1]{1};
   const bool bf16 = type == "bf16";
   next_address += 0x1000;
-  return {reinterpret_cast<void*>(next_address), 2, 0, 1, static_cast<std::uint8_t>(bf16 ? 4 : 2), static_cast<std::uint8_t>(bf16 ? 16 : 32), 1, shape, strides, 0};
+  return {reinterpret_cast<void*>(next_address),     2, 0,     1,       static_cast<std::uint8_t>(bf16 ? 4 : 2),
+          static_cast<std::uint8_t>(bf16 ? 16 : 32), 1, shape, strides, 0};
 }
 
 Any parse(const std::string& text) {
@@ -83,10 +84,13 @@ Any parse(const std::string& text) {
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-EXPORT void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message) { raised = std::string(kind) + ": " + message; }
+EXPORT void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message) {
+  raised = std::string(kind) + ": " + message;
+}
 EXPORT void TVMFFIErrorSetRaised(void* error) {  // header of 24 bytes, then kind and message as {data, size}
   const auto* cell = reinterpret_cast<const std::uintptr_t*>(static_cast<char*>(error) + 24);
-  raised = std::string(reinterpret_cast<const char*>(cell[0]), cell[1]) + ": " + std::string(reinterpret_cast<const char*>(cell[2]), cell[3]);
+  raised = std::string(reinterpret_cast<const char*>(cell[0]), cell[1]) + ": " +
+           std::string(reinterpret_cast<const char*>(cell[2]), cell[3]);
 }
 struct ByteArray {
   const char* data;
@@ -108,7 +112,8 @@ EXPORT const TypeInfo* TVMFFIGetTypeInfo(std::int32_t index) {
   info.ancestors = ancestors;
   return &info;
 }
-EXPORT std::int32_t TVMFFITypeGetOrAllocIndex(const ByteArray*, std::int32_t fixed, std::int32_t, std::int32_t, std::int32_t, std::int32_t) {
+EXPORT std::int32_t TVMFFITypeGetOrAllocIndex(const ByteArray*, std::int32_t fixed, std::int32_t, std::int32_t,
+                                              std::int32_t, std::int32_t) {
   static std::int32_t next = 128;
   return fixed >= 0 ? fixed : next++;
 }

@@ -19,12 +19,13 @@ constexpr const char* kKernel =
     "}\n";
 
 const std::string kLight = std::string("#include <ptxbench/ffi.h>\n") + kKernel +
-    "void run(ptxbench::Tensor<float> a, float scale, ptxbench::Tensor<float> c) {\n"
-    "  add<<<1, 32>>>(a.data(), scale, c.data(), a.size(0));\n"
-    "}\n"
-    "PTXBENCH_EXPORT(run)\n";
+                           "void run(ptxbench::Tensor<float> a, float scale, ptxbench::Tensor<float> c) {\n"
+                           "  add<<<1, 32>>>(a.data(), scale, c.data(), a.size(0));\n"
+                           "}\n"
+                           "PTXBENCH_EXPORT(run)\n";
 
-const std::string kFull = std::string("#include <tvm/ffi/container/tensor.h>\n#include <tvm/ffi/function.h>\n") + kKernel +
+const std::string kFull =
+    std::string("#include <tvm/ffi/container/tensor.h>\n#include <tvm/ffi/function.h>\n") + kKernel +
     "void run(tvm::ffi::TensorView a, float scale, tvm::ffi::TensorView c) {\n"
     "  add<<<1, 32>>>(static_cast<float*>(a.data_ptr()), scale, static_cast<float*>(c.data_ptr()), a.size(0));\n"
     "}\n"
@@ -60,7 +61,8 @@ class FfiTest : public BuildTest, public testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
     BuildTest::SetUp();
-    if (GetParam() && locate_toolkit()->tvm_ffi_include.empty()) GTEST_SKIP() << "TVM FFI's headers are not installed (scripts/setup)";
+    if (GetParam() && locate_toolkit()->tvm_ffi_include.empty())
+      GTEST_SKIP() << "TVM FFI's headers are not installed (scripts/setup)";
     request_.cache_folder.clear();  // the same two libraries for all tests
     result_ = built(GetParam() ? kFull : kLight);
     make_runtime();
@@ -73,7 +75,16 @@ class FfiTest : public BuildTest, public testing::WithParamInterface<bool> {
     ASSERT_TRUE(write_file_atomic(path / "runtime.c", kRuntime));
     ASSERT_TRUE(write_file_atomic(path / "runtime.map", soname + " { global: *; };\n"));
     Command compiler;
-    compiler.argv = {"/usr/bin/gcc", "-shared", "-fPIC", "-O1", "-w", "runtime.c", "-Wl,-soname," + soname, "-Wl,--version-script,runtime.map", "-o", soname};
+    compiler.argv = {"/usr/bin/gcc",
+                     "-shared",
+                     "-fPIC",
+                     "-O1",
+                     "-w",
+                     "runtime.c",
+                     "-Wl,-soname," + soname,
+                     "-Wl,--version-script,runtime.map",
+                     "-o",
+                     soname};
     compiler.environment = {"PATH=/usr/bin:/bin"};
     compiler.working_folder = path;
     compiler.stderr_to = OutputTo::capture();
@@ -88,7 +99,9 @@ class FfiTest : public BuildTest, public testing::WithParamInterface<bool> {
     command.environment = {"LD_LIBRARY_PATH=" + folder_->path().string()};
     command.stdout_to = OutputTo::capture();
     const auto finished = ptxbench::run(command, 30s);
-    if (!finished || !finished->exit.ok()) return "the caller failed: " + (finished ? finished->exit.describe() + finished->out.bytes : finished.error().format());
+    if (!finished || !finished->exit.ok())
+      return "the caller failed: " +
+             (finished ? finished->exit.describe() + finished->out.bytes : finished.error().format());
     return finished->out.bytes;
   }
 
@@ -96,7 +109,8 @@ class FfiTest : public BuildTest, public testing::WithParamInterface<bool> {
 };
 
 TEST_P(FfiTest, PassesTensorsAndNumbers) {
-  EXPECT_EQ(call({"tensor:f32:20", "float:0.5", "tensor:f32:20"}), "launch a=0x2000 scale=0.5 c=0x3000 n=20\ncode 0\n\n");
+  EXPECT_EQ(call({"tensor:f32:20", "float:0.5", "tensor:f32:20"}),
+            "launch a=0x2000 scale=0.5 c=0x3000 n=20\ncode 0\n\n");
 }
 
 TEST_P(FfiTest, TakesTensorObjectsAndIntegersForNumbers) {
@@ -125,7 +139,8 @@ TEST_P(FfiTest, LightHeaderChecksElementTypes) {
   EXPECT_THAT(answer, HasSubstr("argument 0: expected a tensor of float32, got bfloat16"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Headers, FfiTest, testing::Bool(), [](const auto& info) { return std::string(info.param ? "Tvm" : "Light"); });
+INSTANTIATE_TEST_SUITE_P(Headers, FfiTest, testing::Bool(),
+                         [](const auto& info) { return std::string(info.param ? "Tvm" : "Light"); });
 
 }  // namespace
 }  // namespace ptxbench::toolchain

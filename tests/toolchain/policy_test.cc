@@ -22,7 +22,11 @@ TEST(Policy, HeadersOfVendorLibrariesByLine) {
 }
 
 TEST(Policy, CommentsAndStringsDoNotCount) {
-  EXPECT_TRUE(check_source("// #include <cublas_v2.h>\n/*\n#include <cudnn.h>\n*/\nconst char* s = R\"(\n#include <nvrtc.h>\n)\";\n", "a.cu").empty());
+  EXPECT_TRUE(
+      check_source(
+          "// #include <cublas_v2.h>\n/*\n#include <cudnn.h>\n*/\nconst char* s = R\"(\n#include <nvrtc.h>\n)\";\n",
+          "a.cu")
+          .empty());
 }
 
 TEST(Policy, SymbolsByRule) {
@@ -31,8 +35,10 @@ TEST(Policy, SymbolsByRule) {
   EXPECT_EQ(rule_for_symbol("nvrtcCompileProgram"), PolicyRule::kRuntimeCompiler);
   EXPECT_EQ(rule_for_symbol("cuModuleLoadData"), PolicyRule::kRuntimeCompiler);
   EXPECT_EQ(rule_for_symbol("dlsym"), PolicyRule::kDynamicLoading);
-  EXPECT_EQ(rule_for_symbol("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"), PolicyRule::kThread);
-  for (const char* fine : {"cudaMalloc", "cuTensorMapEncodeTiled", "__cudaLaunchKernel", "printf", "memcpy", "forkful", "cudaGetDriverEntryPointByVersion"})
+  EXPECT_EQ(rule_for_symbol("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"),
+            PolicyRule::kThread);
+  for (const char* fine : {"cudaMalloc", "cuTensorMapEncodeTiled", "__cudaLaunchKernel", "printf", "memcpy", "forkful",
+                           "cudaGetDriverEntryPointByVersion"})
     EXPECT_FALSE(rule_for_symbol(fine)) << fine;
 }
 

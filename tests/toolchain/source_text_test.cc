@@ -26,7 +26,8 @@ TEST(SourceText, RefusesWhatIsNoText) {
   EXPECT_TRUE(check_text("int x; // \u00e4\u4e2d\U0001F600\n", "a.cu"));
   EXPECT_THAT(check_text("", "a.cu").error().format(), testing::HasSubstr("a.cu:1: error: the file is empty"));
   EXPECT_THAT(check_text(" \n\t", "a.cu").error().message, testing::HasSubstr("empty"));
-  EXPECT_THAT(check_text(std::string("int\n\0x", 6), "a.cu").error().format(), testing::HasSubstr("a.cu:2: error: the file is binary"));
+  EXPECT_THAT(check_text(std::string("int\n\0x", 6), "a.cu").error().format(),
+              testing::HasSubstr("a.cu:2: error: the file is binary"));
   for (const char* bad : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe4\xb8", "\xf5\x80\x80\x80", "\x80"})
     EXPECT_THAT(check_text(bad, "a.cu").error().message, testing::HasSubstr("not UTF-8"));
 }

@@ -45,7 +45,8 @@ class BuildTest : public testing::Test {
     auto outcome = build_text(text);
     EXPECT_TRUE(outcome) << outcome.error().format();
     if (!outcome) return {};
-    if (auto* failure = std::get_if<CompileFailure>(&*outcome)) ADD_FAILURE() << failure->summary << "\n" << failure->log;
+    if (auto* failure = std::get_if<CompileFailure>(&*outcome))
+      ADD_FAILURE() << failure->summary << "\n" << failure->log;
     if (auto* violation = std::get_if<PolicyViolation>(&*outcome)) ADD_FAILURE() << violation->findings[0].what;
     auto* result = std::get_if<Built>(&*outcome);
     return result ? *result : Built{};

@@ -35,28 +35,37 @@ struct Header {
 };
 
 Result<Header> read_header(std::span<const std::byte> rest) {
-  if (rest.size() < kSmallestEntryHeader) return malformed(fmt::format("{} bytes left, an entry needs 64", rest.size()));
+  if (rest.size() < kSmallestEntryHeader)
+    return malformed(fmt::format("{} bytes left, an entry needs 64", rest.size()));
   const auto header_bytes = load<std::uint32_t>(rest, 4);
   const auto payload_bytes = load<std::uint64_t>(rest, 8);
   if (header_bytes < kSmallestEntryHeader || header_bytes > rest.size())
     return malformed(fmt::format("an entry header of {} bytes", header_bytes));
   if (payload_bytes > rest.size() - header_bytes)
     return malformed(fmt::format("an entry of {} bytes where {} are left", payload_bytes, rest.size() - header_bytes));
-  const Header header{load<std::uint16_t>(rest, 0), header_bytes, static_cast<std::size_t>(payload_bytes),
-                      load<std::uint32_t>(rest, 16), load<std::uint64_t>(rest, 40), load<std::uint64_t>(rest, 56)};
+  const Header header{load<std::uint16_t>(rest, 0),
+                      header_bytes,
+                      static_cast<std::size_t>(payload_bytes),
+                      load<std::uint32_t>(rest, 16),
+                      load<std::uint64_t>(rest, 40),
+                      load<std::uint64_t>(rest, 56)};
   if (header.kind != 1 && header.kind != 2) return malformed(fmt::format("an entry of unknown kind {}", header.kind));
   if (header.compressed_bytes > header.payload_bytes)
-    return malformed(fmt::format("{} compressed bytes in an entry of {}", header.compressed_bytes, header.payload_bytes));
+    return malformed(
+        fmt::format("{} compressed bytes in an entry of {}", header.compressed_bytes, header.payload_bytes));
   return header;
 }
 
 Result<std::string> decompress(const Header& header, std::span<const std::byte> payload, std::uint64_t max_bytes) {
   if (header.compressed_bytes == 0) {
-    if (payload.size() > max_bytes) return fail(ErrorKind::kTooLarge, fmt::format("fat binary: an entry of {} bytes, the limit is {}", payload.size(), max_bytes));
+    if (payload.size() > max_bytes)
+      return fail(ErrorKind::kTooLarge,
+                  fmt::format("fat binary: an entry of {} bytes, the limit is {}", payload.size(), max_bytes));
     return std::string(reinterpret_cast<const char*>(payload.data()), payload.size());
   }
   if (header.plain_bytes > max_bytes)
-    return fail(ErrorKind::kTooLarge, fmt::format("fat binary: an entry of {} bytes, the limit is {}", header.plain_bytes, max_bytes));
+    return fail(ErrorKind::kTooLarge,
+                fmt::format("fat binary: an entry of {} bytes, the limit is {}", header.plain_bytes, max_bytes));
   std::string plain(static_cast<std::size_t>(header.plain_bytes), '\0');
   const auto* source = reinterpret_cast<const char*>(payload.data());
   if (header.flags & kFlagZstd) {
@@ -78,11 +87,14 @@ Result<std::string> decompress(const Header& header, std::span<const std::byte> 
 
 Result<std::size_t> fatbin_container_size(std::span<const std::byte> data) {
   if (data.size() < kContainerHeader) return malformed("shorter than its header");
-  if (load<std::uint32_t>(data, 0) != kFatbinMagic) return malformed(fmt::format("starts with {:#010x}, expected {:#010x}", load<std::uint32_t>(data, 0), kFatbinMagic));
+  if (load<std::uint32_t>(data, 0) != kFatbinMagic)
+    return malformed(
+        fmt::format("starts with {:#010x}, expected {:#010x}", load<std::uint32_t>(data, 0), kFatbinMagic));
   const auto version = load<std::uint16_t>(data, 4);
   const auto header_bytes = load<std::uint16_t>(data, 6);
   if (version != 1) return malformed(fmt::format("version {}, only 1 is known", version));
-  if (header_bytes < kContainerHeader || header_bytes > data.size()) return malformed(fmt::format("a header of {} bytes", header_bytes));
+  if (header_bytes < kContainerHeader || header_bytes > data.size())
+    return malformed(fmt::format("a header of {} bytes", header_bytes));
   const auto entries = load<std::uint64_t>(data, 8);
   if (entries > data.size() - header_bytes)
     return malformed(fmt::format("{} bytes of entries where {} are left", entries, data.size() - header_bytes));
@@ -95,7 +107,8 @@ Result<std::vector<FatbinEntry>> read_fatbin(std::span<const std::byte> data, st
   std::vector<FatbinEntry> entries;
   while (!rest.empty()) {
     PTXBENCH_TRY(const Header header, read_header(rest));
-    PTXBENCH_TRY(std::string bytes, decompress(header, rest.subspan(header.header_bytes, header.payload_bytes), max_bytes));
+    PTXBENCH_TRY(std::string bytes,
+                 decompress(header, rest.subspan(header.header_bytes, header.payload_bytes), max_bytes));
     FatbinEntry entry;
     entry.kind = header.kind == 1 ? FatbinKind::kPtx : FatbinKind::kCubin;
     entry.version_minor = load<std::uint16_t>(rest, 24);

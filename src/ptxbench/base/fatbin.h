@@ -21,9 +21,9 @@ enum class FatbinKind { kPtx, kCubin };
 
 struct FatbinEntry {
   FatbinKind kind;
-  std::uint32_t sm = 0;      // 90, 100 ...; 'a' variants are not told apart here (the PTX text's .target does)
+  std::uint32_t sm = 0;  // 90, 100 ...; 'a' variants are not told apart here (the PTX text's .target does)
   std::uint16_t version_major = 0, version_minor = 0;  // PTX ISA for kPtx
-  std::string bytes;         // decompressed: PTX text without trailing NULs, or an ELF image
+  std::string bytes;                                   // decompressed: PTX text without trailing NULs, or an ELF image
 };
 
 inline constexpr std::uint32_t kFatbinMagic = 0xBA55ED50;

@@ -33,12 +33,12 @@ enum class SandboxProfile {
   kCandidate,
 };
 
-struct SandboxLimits {                                // 0: no limit
-  std::uint64_t cpu_seconds = 60;                     // per process
+struct SandboxLimits {                                  // 0: no limit
+  std::uint64_t cpu_seconds = 60;                       // per process
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // address space of each process; resident memory of the tree
-  std::uint64_t processes = 64;                       // processes and threads in the tree; checked every 50 ms
+  std::uint64_t processes = 64;                         // processes and threads in the tree; checked every 50 ms
   std::uint64_t file_bytes = std::uint64_t{256} << 20;  // size of each file written
-  std::uint64_t open_files = 256;                     // per process
+  std::uint64_t open_files = 256;                       // per process
   std::uint64_t tmp_bytes = std::uint64_t{256} << 20;   // the private /tmp (namespaces only; Landlock has no /tmp)
 };
 

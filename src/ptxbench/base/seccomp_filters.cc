@@ -23,15 +23,71 @@ Filter make_filter(std::uint32_t default_action) { return Filter(seccomp_init(de
 // Calls that neither a compiler nor a loader needs and that widen what hostile input could reach. Names that the
 // installed libseccomp does not know yet are skipped: the namespaces or Landlock still stand behind them.
 constexpr const char* kRefusedForCompilers[] = {
-    "socket", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
-    "mount", "umount2", "pivot_root", "chroot", "unshare", "setns", "fsopen", "fsconfig", "fsmount", "fspick",
-    "open_tree", "move_mount", "mount_setattr", "name_to_handle_at", "open_by_handle_at", "mknod", "mknodat",
-    "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register",
-    "add_key", "request_key", "keyctl", "kexec_load", "kexec_file_load", "init_module", "finit_module",
-    "delete_module", "swapon", "swapoff", "reboot", "ioperm", "iopl", "quotactl", "quotactl_fd", "acct",
-    "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname", "setdomainname", "syslog",
-    "fanotify_init", "lookup_dcookie", "move_pages", "migrate_pages", "vmsplice", "memfd_secret", "modify_ldt",
-    "nfsservctl", "vhangup", "uselib", "ustat", "sysfs",
+    "socket",
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "kcmp",
+    "pidfd_getfd",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "unshare",
+    "setns",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "open_tree",
+    "move_mount",
+    "mount_setattr",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "mknod",
+    "mknodat",
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "add_key",
+    "request_key",
+    "keyctl",
+    "kexec_load",
+    "kexec_file_load",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "swapon",
+    "swapoff",
+    "reboot",
+    "ioperm",
+    "iopl",
+    "quotactl",
+    "quotactl_fd",
+    "acct",
+    "settimeofday",
+    "clock_settime",
+    "clock_adjtime",
+    "adjtimex",
+    "sethostname",
+    "setdomainname",
+    "syslog",
+    "fanotify_init",
+    "lookup_dcookie",
+    "move_pages",
+    "migrate_pages",
+    "vmsplice",
+    "memfd_secret",
+    "modify_ldt",
+    "nfsservctl",
+    "vhangup",
+    "uselib",
+    "ustat",
+    "sysfs",
 };
 
 Status libseccomp_failed(const char* doing, int code) {
@@ -39,21 +95,89 @@ Status libseccomp_failed(const char* doing, int code) {
               "the kernel must allow seccomp filters (CONFIG_SECCOMP_FILTER)");
 }
 
-constexpr std::uint64_t kNewNamespaceFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-                                             CLONE_NEWUTS | CLONE_NEWCGROUP;
+constexpr std::uint64_t kNewNamespaceFlags =
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
 // What a locked candidate may call. Everything here works on memory, clocks, its own state or descriptors that are
 // already open; files can be opened for reading only, and the sandbox decides which exist.
 constexpr const char* kAllowedForCandidates[] = {
-    "read", "write", "readv", "writev", "pread64", "preadv", "lseek", "close", "close_range", "fstat", "newfstatat",
-    "stat", "lstat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64",
-    "poll", "ppoll", "select", "pselect6", "recvmsg", "recvfrom", "sendmsg", "sendto", "shutdown", "dup", "dup2",
-    "dup3", "mmap", "munmap", "mprotect", "mremap", "madvise", "msync", "brk", "futex", "rt_sigaction",
-    "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "gettid", "getpid", "getppid", "getuid", "geteuid", "getgid",
-    "getegid", "getpgrp", "clock_gettime", "clock_getres", "gettimeofday", "time", "nanosleep", "clock_nanosleep",
-    "sched_yield", "sched_getaffinity", "getcpu", "getrusage", "getrlimit", "getrandom", "uname", "sysinfo", "exit",
-    "exit_group", "restart_syscall", "set_robust_list", "get_robust_list", "set_tid_address", "rseq", "arch_prctl",
-    "membarrier", "fadvise64",
+    "read",
+    "write",
+    "readv",
+    "writev",
+    "pread64",
+    "preadv",
+    "lseek",
+    "close",
+    "close_range",
+    "fstat",
+    "newfstatat",
+    "stat",
+    "lstat",
+    "statx",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "readlink",
+    "readlinkat",
+    "getcwd",
+    "getdents64",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "recvmsg",
+    "recvfrom",
+    "sendmsg",
+    "sendto",
+    "shutdown",
+    "dup",
+    "dup2",
+    "dup3",
+    "mmap",
+    "munmap",
+    "mprotect",
+    "mremap",
+    "madvise",
+    "msync",
+    "brk",
+    "futex",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "sigaltstack",
+    "gettid",
+    "getpid",
+    "getppid",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getpgrp",
+    "clock_gettime",
+    "clock_getres",
+    "gettimeofday",
+    "time",
+    "nanosleep",
+    "clock_nanosleep",
+    "sched_yield",
+    "sched_getaffinity",
+    "getcpu",
+    "getrusage",
+    "getrlimit",
+    "getrandom",
+    "uname",
+    "sysinfo",
+    "exit",
+    "exit_group",
+    "restart_syscall",
+    "set_robust_list",
+    "get_robust_list",
+    "set_tid_address",
+    "rseq",
+    "arch_prctl",
+    "membarrier",
+    "fadvise64",
 };
 
 // Calls that libraries try and do without: answered with an error instead of a verdict. clone3 passes its flags in
@@ -63,9 +187,10 @@ struct Refusal {
   int error;
 };
 constexpr Refusal kRefusedForCandidates[] = {
-    {"ioctl", ENOTTY}, {"prctl", EPERM}, {"clone3", ENOSYS}, {"openat2", ENOSYS}, {"mlock", EPERM},
-    {"statfs", EPERM}, {"fstatfs", EPERM}, {"sched_getparam", EPERM}, {"sched_getscheduler", EPERM},
-    {"getpriority", EPERM}, {"getxattr", EPERM}, {"map_shadow_stack", ENOSYS},
+    {"ioctl", ENOTTY},      {"prctl", EPERM},          {"clone3", ENOSYS},
+    {"openat2", ENOSYS},    {"mlock", EPERM},          {"statfs", EPERM},
+    {"fstatfs", EPERM},     {"sched_getparam", EPERM}, {"sched_getscheduler", EPERM},
+    {"getpriority", EPERM}, {"getxattr", EPERM},       {"map_shadow_stack", ENOSYS},
 };
 
 constexpr std::uint64_t kWritingFlags = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
@@ -95,10 +220,13 @@ int add_candidate_rules(scmp_filter_ctx filter) {
   for (const char* name : kAllowedForCandidates)
     if (int code = add_by_name(filter, SCMP_ACT_ALLOW, name)) return code;
   for (const Refusal& refusal : kRefusedForCandidates)
-    if (int code = add_by_name(filter, SCMP_ACT_ERRNO(static_cast<std::uint32_t>(refusal.error)), refusal.name)) return code;
-  if (int code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, kWritingFlags, 0)))
+    if (int code = add_by_name(filter, SCMP_ACT_ERRNO(static_cast<std::uint32_t>(refusal.error)), refusal.name))
+      return code;
+  if (int code =
+          seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, kWritingFlags, 0)))
     return code;
-  if (int code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, kWritingFlags, 0)))
+  if (int code =
+          seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, kWritingFlags, 0)))
     return code;
   // abort() and raise(): signals to itself only.
   const auto self = static_cast<scmp_datum_t>(::getpid());
@@ -129,7 +257,8 @@ const char* meaning_of(std::string_view name, const std::uint64_t args[6]) {
   if (name == "clone") return args[0] & CLONE_THREAD ? "a new thread" : "a new process";
   if (name == "fork" || name == "vfork") return "a new process";
   if (name == "execve" || name == "execveat") return "running a program";
-  if (name == "socket" || name == "socketpair" || name == "connect" || name == "bind") return "a network or local socket";
+  if (name == "socket" || name == "socketpair" || name == "connect" || name == "bind")
+    return "a network or local socket";
   if (name == "open" || name == "openat" || name == "creat") return "opening a file for writing";
   if (name == "kill" || name == "tkill" || name == "tgkill") return "a signal to another process";
   if (name == "ptrace" || name == "process_vm_readv" || name == "process_vm_writev") return "reading another process";

@@ -93,7 +93,8 @@ Result<pid_t> spawn(const std::filesystem::path& program, const SpawnActions& ac
 }
 
 // Reads a child's stdout and stderr until both end, keeping what the caller wants.
-void pump(UniqueFd out, UniqueFd err, std::uint64_t out_cap, std::uint64_t err_cap, Captured& out_text, Captured& err_text) {
+void pump(UniqueFd out, UniqueFd err, std::uint64_t out_cap, std::uint64_t err_cap, Captured& out_text,
+          Captured& err_text) {
   pollfd fds[2] = {{out.get(), POLLIN, 0}, {err.get(), POLLIN, 0}};
   Captured* texts[2] = {&out_text, &err_text};
   const std::uint64_t caps[2] = {out_cap, err_cap};
@@ -123,7 +124,8 @@ Status check_command(const Command& command) {
       if (text.find('\0') != std::string::npos)
         return fail(ErrorKind::kInvalidInput, "a child's argument or environment entry contains a NUL byte");
   for (const InheritedFd& entry : command.inherited)
-    PTXBENCH_CHECK(entry.as >= 3 && entry.as < kSandboxControlFd, "descriptor {} for a child is not in 3..99", entry.as);
+    PTXBENCH_CHECK(entry.as >= 3 && entry.as < kSandboxControlFd, "descriptor {} for a child is not in 3..99",
+                   entry.as);
   return {};
 }
 
@@ -157,7 +159,8 @@ struct Child::State {
     }
     auto report = supervisor::decode_exit({packet.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))});
     // Only a supervisor that was itself killed sends nothing.
-    exit = report ? std::move(*report) : Exit{Ending::kSignaled, 0, SIGKILL, "the supervisor was killed", {}, 0, 0, 0, {}};
+    exit =
+        report ? std::move(*report) : Exit{Ending::kSignaled, 0, SIGKILL, "the supervisor was killed", {}, 0, 0, 0, {}};
     char byte;
     while (::recv(channel.get(), &byte, 1, 0) > 0 || errno == EINTR) errno = 0;  // until its last holder is gone
     while (::waitpid(supervisor, nullptr, 0) < 0 && errno == EINTR) {
@@ -235,10 +238,11 @@ Result<Child> Child::start(const Command& command) {
   }
   state->sandbox = started->sandbox;
   if (readers[0] || readers[1]) {
-    state->pump_thread = std::thread([s = state.get(), out = std::move(readers[0]), err = std::move(readers[1]),
-                                      out_cap = command.stdout_to.capture_bytes, err_cap = command.stderr_to.capture_bytes]() mutable {
-      pump(std::move(out), std::move(err), out_cap, err_cap, s->out, s->err);
-    });
+    state->pump_thread =
+        std::thread([s = state.get(), out = std::move(readers[0]), err = std::move(readers[1]),
+                     out_cap = command.stdout_to.capture_bytes, err_cap = command.stderr_to.capture_bytes]() mutable {
+          pump(std::move(out), std::move(err), out_cap, err_cap, s->out, s->err);
+        });
   }
   return Child(std::move(state));
 }
@@ -255,10 +259,14 @@ const Exit& Child::wait(std::optional<std::chrono::milliseconds> limit) {
     pollfd fds[] = {{state_->channel.get(), POLLIN, 0}, {cancel_event, POLLIN, 0}};
     const int ready = ::poll(fds, 2, timeout);
     if (ready < 0 && errno == EINTR) continue;
-    if (fds[0].revents) state_->finish(std::nullopt);
-    else if (fds[1].revents) state_->finish(Ending::kKilled);
-    else if (ready == 0) state_->finish(Ending::kTimeout);
-    else continue;
+    if (fds[0].revents)
+      state_->finish(std::nullopt);
+    else if (fds[1].revents)
+      state_->finish(Ending::kKilled);
+    else if (ready == 0)
+      state_->finish(Ending::kTimeout);
+    else
+      continue;
     return *state_->exit;
   }
 }

@@ -36,13 +36,13 @@ struct InheritedFd {
 };
 
 struct Command {
-  std::vector<std::string> argv;          // argv[0]: absolute path of the program; no PATH search
-  std::vector<std::string> environment;   // "NAME=value"; exactly these, nothing of ours is passed on
+  std::vector<std::string> argv;               // argv[0]: absolute path of the program; no PATH search
+  std::vector<std::string> environment;        // "NAME=value"; exactly these, nothing of ours is passed on
   std::filesystem::path working_folder = "/";  // as the child sees it
-  std::string stdin_bytes;                // empty: end of file at once
+  std::string stdin_bytes;                     // empty: end of file at once
   OutputTo stdout_to, stderr_to;
-  std::vector<InheritedFd> inherited;     // all other descriptors of ours stay closed in the child
-  std::optional<SandboxPolicy> sandbox;   // absent: no sandbox, but still nothing outlives us
+  std::vector<InheritedFd> inherited;    // all other descriptors of ours stay closed in the child
+  std::optional<SandboxPolicy> sandbox;  // absent: no sandbox, but still nothing outlives us
 };
 
 enum class Ending {
@@ -86,9 +86,9 @@ class Child {
   // Waits until the child has ended, or the time is over: then ends it (Ending::kTimeout). Later calls return the same.
   // Not before the whole tree is gone and the captured output is complete.
   const Exit& wait(std::optional<std::chrono::milliseconds> limit = std::nullopt);
-  bool running();      // does not block
-  const Exit& kill();  // ends the tree and waits
-  int poll_fd() const; // becomes readable when the child has ended; for poll() only
+  bool running();       // does not block
+  const Exit& kill();   // ends the tree and waits
+  int poll_fd() const;  // becomes readable when the child has ended; for poll() only
 
   SandboxKind sandbox() const;
   // After wait() or kill() only.

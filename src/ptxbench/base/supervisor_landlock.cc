@@ -69,7 +69,8 @@ Status allow(int ruleset, const fs::path& path, std::uint64_t rights) {
 }
 
 Status allow_policy(int ruleset, const SandboxPolicy& policy, std::uint64_t handled) {
-  for (const fs::path& path : policy.read_only) PTXBENCH_TRY_STATUS(allow(ruleset, path, kExecute | kReadFile | kReadDir));
+  for (const fs::path& path : policy.read_only)
+    PTXBENCH_TRY_STATUS(allow(ruleset, path, kExecute | kReadFile | kReadDir));
   for (const fs::path& path : policy.writable) PTXBENCH_TRY_STATUS(allow(ruleset, path, handled & ~kIoctlDev));
   for (const char* device : {"/dev/null", "/dev/zero", "/dev/urandom"})
     PTXBENCH_TRY_STATUS(allow(ruleset, device, (kReadFile | kWriteFile | kTruncate) & handled));
@@ -83,7 +84,8 @@ bool landlock_available() { return abi_version() >= 1; }
 Status restrict_with_landlock(const SandboxPolicy& policy) {
   const long abi = abi_version();
   if (abi < 1) return fail_errno("use Landlock");
-  RulesetAttr attr{handled_rights(abi), abi >= 4 ? kBindTcp | kConnectTcp : 0, abi >= 6 ? kScopeAbstractSocket | kScopeSignal : 0};
+  RulesetAttr attr{handled_rights(abi), abi >= 4 ? kBindTcp | kConnectTcp : 0,
+                   abi >= 6 ? kScopeAbstractSocket | kScopeSignal : 0};
   // Older kernels refuse a larger structure only if its tail is not zero.
   const int ruleset = static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0));
   if (ruleset < 0) return fail_errno("create a Landlock rule set");
@@ -98,8 +100,9 @@ Status drop_capabilities() {
   for (int cap = 0; ::prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; ++cap) ::prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   // Without these bits exec would give a root user its capabilities back. Needs CAP_SETPCAP; others have none to lose.
-  ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
-                                 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED);
+  ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+                                 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED);
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[2] = {};
   if (::syscall(SYS_capset, &header, none) != 0) return fail_errno("drop capabilities");
@@ -118,7 +121,7 @@ Status set_resource_limits(const SandboxLimits& limits) {
   if (limits.cpu_seconds) good = good && set(RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1);
   if (limits.file_bytes) good = good && set(RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes);
   if (limits.open_files) good = good && set(RLIMIT_NOFILE, limits.open_files, limits.open_files);
-  // A sanitizer's shadow memory is terabytes of address space; the tree's resident memory is watched in any case.
+    // A sanitizer's shadow memory is terabytes of address space; the tree's resident memory is watched in any case.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   if (limits.memory_bytes) good = good && set(RLIMIT_AS, limits.memory_bytes, limits.memory_bytes);
 #endif

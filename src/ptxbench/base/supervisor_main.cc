@@ -35,7 +35,8 @@ void send_packet(const std::string& packet) { (void)!::send(kChannelFd, packet.d
 Result<Spec> read_spec() {
   std::string bytes;
   char buffer[65536];
-  for (ssize_t got; (got = ::read(kSpecFd, buffer, sizeof(buffer))) > 0;) bytes.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got; (got = ::read(kSpecFd, buffer, sizeof(buffer))) > 0;)
+    bytes.append(buffer, static_cast<std::size_t>(got));
   ::close(kSpecFd);
   return decode(bytes);
 }
@@ -63,7 +64,8 @@ Status resolve_paths(Spec& spec) {
       path = path.lexically_normal();
       struct stat info {};
       if (::stat(path.c_str(), &info) != 0)
-        return fail(ErrorKind::kNotFound, fmt::format("cannot show '{}' in the sandbox: {}", path.string(), std::strerror(errno)));
+        return fail(ErrorKind::kNotFound,
+                    fmt::format("cannot show '{}' in the sandbox: {}", path.string(), std::strerror(errno)));
     }
   return {};
 }
@@ -84,7 +86,11 @@ Error become_payload(const Spec& spec, SandboxKind kind) {
   // After the credentials have changed, which would clear it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::chdir(spec.working_folder.c_str()) != 0)
-    return {ErrorKind::kNotFound, fmt::format("cannot enter '{}': {}", spec.working_folder, std::strerror(errno)), {}, {}, {}};
+    return {ErrorKind::kNotFound,
+            fmt::format("cannot enter '{}': {}", spec.working_folder, std::strerror(errno)),
+            {},
+            {},
+            {}};
   std::vector<char*> argv, environment;
   for (const std::string& arg : spec.argv) argv.push_back(const_cast<char*>(arg.c_str()));
   for (const std::string& entry : spec.environment) environment.push_back(const_cast<char*>(entry.c_str()));
@@ -106,7 +112,8 @@ Result<Payload> start_payload(const Spec& spec, SandboxKind kind) {
   int failure[2];
   int control[2] = {-1, -1};
   const bool candidate = spec.sandbox && spec.sandbox->profile == SandboxProfile::kCandidate;
-  if (::pipe2(failure, O_CLOEXEC) != 0 || (candidate && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0))
+  if (::pipe2(failure, O_CLOEXEC) != 0 ||
+      (candidate && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0))
     return fail(ErrorKind::kUnavailable, fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   payload.pid = ::fork();
   if (payload.pid < 0) return fail(ErrorKind::kUnavailable, fmt::format("cannot fork: {}", std::strerror(errno)));
@@ -150,7 +157,8 @@ int supervise(const Spec& spec, SandboxKind kind) {
   }
   release_payload_descriptors(spec.inherited);
   send_packet(encode_started({kind}));
-  Watch watch(payload->pid, payload->control, signals, spec.sandbox ? spec.sandbox->limits : SandboxLimits{0, 0, 0, 0, 0, 0});
+  Watch watch(payload->pid, payload->control, signals,
+              spec.sandbox ? spec.sandbox->limits : SandboxLimits{0, 0, 0, 0, 0, 0});
   const Exit exit = watch.run();
   if (kind != SandboxKind::kNamespaces) watch.kill_tree();  // process 1 takes its namespace along by ending
   send_packet(encode_exit(exit));
@@ -176,10 +184,13 @@ int supervise_in_namespaces(const Spec& spec, Error& why) {
   }
   ::close(report[1]);
   std::string message(4096, '\0');
-  const ssize_t got = ::read(report[0], message.data(), message.size());  // ends when the tree stands, or with the reason
+  const ssize_t got =
+      ::read(report[0], message.data(), message.size());  // ends when the tree stands, or with the reason
   ::close(report[0]);
-  if (got > 0) why = decode_started({message.data(), static_cast<std::size_t>(got)}).error();
-  else release_payload_descriptors(spec.inherited);
+  if (got > 0)
+    why = decode_started({message.data(), static_cast<std::size_t>(got)}).error();
+  else
+    release_payload_descriptors(spec.inherited);
   int status = 0;
   while (::waitpid(*inner, &status, 0) < 0 && errno == EINTR) {
   }

@@ -42,7 +42,8 @@ constexpr unsigned long kNamespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET 
 Status make_parents(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  if (error) return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", path.string(), error.message()));
+  if (error)
+    return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", path.string(), error.message()));
   return {};
 }
 
@@ -52,7 +53,8 @@ Status make_mount_point(const fs::path& source, const fs::path& target) {
   std::error_code error;
   if (fs::is_directory(source, error)) {
     fs::create_directories(target, error);
-    if (error) return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", target.string(), error.message()));
+    if (error)
+      return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", target.string(), error.message()));
     return {};
   }
   const int fd = ::open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -92,27 +94,29 @@ Status bind_all(const SandboxPolicy& policy) {
   for (const fs::path& path : policy.read_only) binds.push_back({path, kCommon | MOUNT_ATTR_RDONLY});
   for (const fs::path& path : policy.writable) binds.push_back({path, kCommon});
   // A parent first, so that what lies below it is mounted over it and not hidden by it.
-  std::stable_sort(binds.begin(), binds.end(), [](const Bind& a, const Bind& b) {
-    return a.path.native().size() < b.path.native().size();
-  });
+  std::stable_sort(binds.begin(), binds.end(),
+                   [](const Bind& a, const Bind& b) { return a.path.native().size() < b.path.native().size(); });
   for (const Bind& entry : binds) {
     std::error_code error;
     // The source's own links must be followed in the old tree, whose root is at /old here.
     fs::path source = fs::path("/old") / entry.path.relative_path();
     for (int depth = 0; fs::is_symlink(source, error); ++depth) {
-      if (depth == 40) return fail(ErrorKind::kInvalidInput, fmt::format("too many links at '{}'", entry.path.string()));
+      if (depth == 40)
+        return fail(ErrorKind::kInvalidInput, fmt::format("too many links at '{}'", entry.path.string()));
       const fs::path link = fs::read_symlink(source, error);
       source = link.is_absolute() ? fs::path("/old") / link.relative_path() : source.parent_path() / link;
     }
     PTXBENCH_TRY_STATUS(bind(source, fs::path("/new") / entry.path.relative_path(), entry.attributes));
   }
   for (const char* device : {"dev/null", "dev/zero", "dev/urandom"})
-    PTXBENCH_TRY_STATUS(bind(fs::path("/old") / device, fs::path("/new") / device, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+    PTXBENCH_TRY_STATUS(
+        bind(fs::path("/old") / device, fs::path("/new") / device, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
   return {};
 }
 
 Status switch_root(const char* new_root, const char* put_old) {
-  if (::syscall(SYS_pivot_root, new_root, put_old) != 0 || ::chdir("/") != 0) return fail_errno("change the root folder");
+  if (::syscall(SYS_pivot_root, new_root, put_old) != 0 || ::chdir("/") != 0)
+    return fail_errno("change the root folder");
   return {};
 }
 

@@ -84,9 +84,7 @@ std::vector<std::uint64_t> descendants() {
 
 }  // namespace
 
-void open_process_folder() {
-  process_folder = ::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
+void open_process_folder() { process_folder = ::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC); }
 
 Watch::Watch(pid_t payload, int control, int signals, const SandboxLimits& limits)
     : payload_(payload), control_(control), signals_(signals), limits_(limits) {}
@@ -97,7 +95,8 @@ Watch::Usage Watch::measure() const {
   for (std::uint64_t process : descendants()) {
     usage.processes += field_of_status(read_process_file(fmt::format("{}/status", process)), "Threads:");
     const auto sizes = numbers(read_process_file(fmt::format("{}/statm", process)));
-    if (sizes.size() > 2) usage.resident_bytes += (sizes[1] - std::min(sizes[1], sizes[2])) * page;  // without shared pages
+    if (sizes.size() > 2)
+      usage.resident_bytes += (sizes[1] - std::min(sizes[1], sizes[2])) * page;  // without shared pages
   }
   return usage;
 }
@@ -126,11 +125,14 @@ bool Watch::reap() {
     exit_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     if (verdict_) return true;
     exit_.how = exit_.signal ? Ending::kSignaled : Ending::kExited;
-    if (exit_.signal == SIGSYS) exit_ = {Ending::kViolation, 0, SIGSYS, "a forbidden system call", "", 0, exit_.cpu_seconds, exit_.peak_rss_bytes, {}};
-    const bool out_of_time = exit_.signal == SIGXCPU ||
-                             (exit_.signal == SIGKILL && limits_.cpu_seconds && exit_.cpu_seconds >= static_cast<double>(limits_.cpu_seconds));
+    if (exit_.signal == SIGSYS)
+      exit_ = {Ending::kViolation,   0, SIGSYS, "a forbidden system call", "", 0, exit_.cpu_seconds,
+               exit_.peak_rss_bytes, {}};
+    const bool out_of_time = exit_.signal == SIGXCPU || (exit_.signal == SIGKILL && limits_.cpu_seconds &&
+                                                         exit_.cpu_seconds >= static_cast<double>(limits_.cpu_seconds));
     if (out_of_time) exit_.how = Ending::kLimit, exit_.detail = fmt::format("CPU time ({} s)", limits_.cpu_seconds);
-    if (exit_.signal == SIGXFSZ) exit_.how = Ending::kLimit, exit_.detail = fmt::format("file size ({} MiB)", limits_.file_bytes >> 20);
+    if (exit_.signal == SIGXFSZ)
+      exit_.how = Ending::kLimit, exit_.detail = fmt::format("file size ({} MiB)", limits_.file_bytes >> 20);
     return true;
   }
   return false;

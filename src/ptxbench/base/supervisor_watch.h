@@ -30,8 +30,8 @@ class Watch {
     std::uint64_t resident_bytes = 0;
   };
   Usage measure() const;
-  bool reap();                // true: the payload has ended
-  void receive_listener();    // the candidate locks itself and hands over its filter's announcements
+  bool reap();              // true: the payload has ended
+  void receive_listener();  // the candidate locks itself and hands over its filter's announcements
   void check_limits();
   void end_payload(Ending how, std::string detail);
 

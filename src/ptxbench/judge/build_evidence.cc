@@ -37,6 +37,8 @@ BuildEvidence from(const toolchain::Built& built) {
                                       static_cast<std::int64_t>(kernel.static_shared_bytes)});
   for (const std::string& warning : artifact.warnings)
     evidence.layer.diagnostics.push_back({"warning", artifact.source_name, 0, 0, warning});
+  evidence.static_sass.insert(artifact.static_sass.begin(), artifact.static_sass.end());
+  evidence.static_ptx.insert(artifact.static_ptx.begin(), artifact.static_ptx.end());
   evidence.versions.push_back({"nvcc", artifact.nvcc_version});
   return evidence;
 }

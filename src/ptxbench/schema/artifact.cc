@@ -16,7 +16,8 @@ std::string_view sm_name(GpuTarget target) { return target == GpuTarget::kHopper
 Result<GpuTarget> parse_gpu_target(std::string_view name) {
   for (GpuTarget target : {GpuTarget::kHopper, GpuTarget::kBlackwell})
     if (name == to_string(target)) return target;
-  return fail(ErrorKind::kInvalidInput, fmt::format("unknown target '{}'", name), "the targets are hopper and blackwell");
+  return fail(ErrorKind::kInvalidInput, fmt::format("unknown target '{}'", name),
+              "the targets are hopper and blackwell");
 }
 
 template <>
@@ -54,6 +55,10 @@ void describe_artifact(Archive& archive, Record& artifact) {
   archive.field("nvcc_version", artifact.nvcc_version);
   archive.field("command", artifact.command);
   archive.field("kernels", artifact.kernels);
+  archive.field("static_sass", artifact.static_sass);
+  archive.field("static_ptx", artifact.static_ptx);
+  archive.field("static_sass_note", artifact.static_sass_note);
+  archive.field("static_ptx_note", artifact.static_ptx_note);
   archive.field("build_seconds", artifact.build_seconds);
   archive.field("build_sandbox", artifact.build_sandbox);
   archive.field("warnings", artifact.warnings);
@@ -78,7 +83,9 @@ Result<Artifact> artifact_from_json(std::string_view text, const std::filesystem
     describe_artifact(reader, artifact);
   }
   if (!errors.empty()) return fail(ErrorKind::kInvalidInput, fmt::format("'{}': {}", folder.string(), errors.front()));
-  if (schema != kSchema) return fail(ErrorKind::kInvalidInput, fmt::format("'{}' is a record '{}', expected '{}'", folder.string(), schema, kSchema));
+  if (schema != kSchema)
+    return fail(ErrorKind::kInvalidInput,
+                fmt::format("'{}' is a record '{}', expected '{}'", folder.string(), schema, kSchema));
   artifact.folder = folder;
   return artifact;
 }

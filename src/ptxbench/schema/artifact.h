@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ptxbench/base/result.h"
@@ -12,9 +13,9 @@
 namespace ptxbench::schema {
 
 enum class GpuTarget { kHopper, kBlackwell };
-std::string_view to_string(GpuTarget target);                   // "hopper", "blackwell"
+std::string_view to_string(GpuTarget target);  // "hopper", "blackwell"
 Result<GpuTarget> parse_gpu_target(std::string_view name);
-std::string_view sm_name(GpuTarget target);                     // "sm_90a", "sm_100a"
+std::string_view sm_name(GpuTarget target);  // "sm_90a", "sm_100a"
 
 // ptxas's own figures for one kernel (--ptxas-options=-v).
 struct KernelResources {
@@ -34,15 +35,19 @@ struct Artifact {
   // register.
   std::vector<std::string> device_code_sha256;
   GpuTarget target = GpuTarget::kHopper;
-  std::string nvcc_version;      // "13.0.88"
-  std::string command;           // the compiler line, for people
+  std::string nvcc_version;  // "13.0.88"
+  std::string command;       // the compiler line, for people
   std::vector<KernelResources> kernels;
-  double build_seconds = 0;      // of the build that made it
-  std::string build_sandbox;     // "namespaces" or "landlock"
+  // Instructions per family (isa's names) in the whole cubin and PTX, zero included. Empty: not available, for the reason
+  // in the note.
+  std::vector<std::pair<std::string, std::int64_t>> static_sass, static_ptx;
+  std::string static_sass_note, static_ptx_note;
+  double build_seconds = 0;           // of the build that made it
+  std::string build_sandbox;          // "namespaces" or "landlock"
   std::vector<std::string> warnings;  // the compiler's, capped
 
-  // The library has undefined cu... symbols (cuTensorMapEncodeTiled) that no library it needs provides: load libcuda.so.1
-  // with RTLD_GLOBAL before it.
+  // The library may have undefined cu... symbols (cuTensorMapEncodeTiled) though it needs libcudart only: our libcudart
+  // brings our libcuda along.
   std::filesystem::path source() const { return folder / "kernel.cu"; }
   std::filesystem::path library() const { return folder / "kernel.so"; }
   std::filesystem::path ptx() const { return folder / "kernel.ptx"; }

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/base/hash.h"
 #include "ptxbench/toolchain/cache.h"
 #include "ptxbench/toolchain/compile.h"
 #include "ptxbench/toolchain/compiler_log.h"
+#include "ptxbench/toolchain/ptx_counts.h"
+#include "ptxbench/toolchain/sass.h"
 #include "ptxbench/toolchain/source_text.h"
 
 namespace ptxbench::toolchain {
@@ -66,13 +69,28 @@ std::string contents_of(const fs::path& folder) {
   return key;
 }
 
-std::string cache_key(const std::string& source, const std::string& name, schema::GpuTarget target, const Toolkit& toolkit) {
+// Counting starts a disassembler, so it runs beside the policy check.
+void add_static_counts(schema::Artifact& record, const Result<StaticCounts>& sass, const Result<StaticCounts>& ptx) {
+  if (sass)
+    record.static_sass.assign(sass->families.begin(), sass->families.end());
+  else
+    record.static_sass_note = sass.error().message;
+  if (ptx)
+    record.static_ptx.assign(ptx->families.begin(), ptx->families.end());
+  else
+    record.static_ptx_note = ptx.error().format();
+}
+
+std::string cache_key(const std::string& source, const std::string& name, schema::GpuTarget target,
+                      const Toolkit& toolkit) {
   std::string key = "ptxbench artifact 1\n" + name + "\n" + sha256_hex(source) + "\n";
   for (const std::string& option : compiler_options(target)) key += option + "\n";
   key += toolkit.version + "\n";
-  for (const char* part : {"bin/nvcc", "bin/cudafe++", "bin/ptxas", "bin/fatbinary", "nvvm/bin/cicc", "include/cuda_runtime.h", "include/cuda.h"})
+  for (const char* part : {"bin/nvcc", "bin/cudafe++", "bin/ptxas", "bin/fatbinary", "nvvm/bin/cicc",
+                           "include/cuda_runtime.h", "include/cuda.h"})
     key += identity_of(toolkit.root / part);
   key += identity_of(toolkit.host_compiler);
+  key += identity_of(locate_nvdisasm().value_or("no nvdisasm"));  // the record holds counts
   key += contents_of(toolkit.ptxbench_include);
   if (!toolkit.tvm_ffi_include.empty()) key += contents_of(toolkit.tvm_ffi_include);
   return sha256_hex(key);
@@ -97,8 +115,9 @@ CompileFailure describe_failure(const Compiled& compiled, const BuildLimits& lim
   return failure;
 }
 
-schema::Artifact make_record(const std::string& hash, const std::string& source, const std::string& name, const BuildRequest& request,
-                             const Toolkit& toolkit, const Compiled& compiled, const std::string& library) {
+schema::Artifact make_record(const std::string& hash, const std::string& source, const std::string& name,
+                             const BuildRequest& request, const Toolkit& toolkit, const Compiled& compiled,
+                             const std::string& library) {
   schema::Artifact record;
   record.hash = hash;
   record.source_name = name;
@@ -115,23 +134,29 @@ schema::Artifact make_record(const std::string& hash, const std::string& source,
   record.build_sandbox = to_string(compiled.sandbox);
   for (const Diagnostic& one : parse_diagnostics(compiled.log, compiled.ptx))
     if (!one.is_error && record.warnings.size() < 20)
-      record.warnings.push_back(one.file.empty() ? one.message : fmt::format("{}:{}: {}", one.file, one.line, one.message));
+      record.warnings.push_back(one.file.empty() ? one.message
+                                                 : fmt::format("{}:{}: {}", one.file, one.line, one.message));
   return record;
 }
 
 Result<BuildOutcome> build_anew(const std::string& hash, const std::string& source, const std::string& name,
-                                const BuildRequest& request, const Toolkit& toolkit, const ArtifactCache& cache, Clock::time_point start) {
+                                const BuildRequest& request, const Toolkit& toolkit, const ArtifactCache& cache,
+                                Clock::time_point start) {
   PTXBENCH_TRY(const TempDir work, TempDir::create());
-  PTXBENCH_TRY(const Compiled compiled, compile(source, name, request.target, toolkit, work.path(), request.limits, request.sandbox));
+  PTXBENCH_TRY(const Compiled compiled,
+               compile(source, name, request.target, toolkit, work.path(), request.limits, request.sandbox));
   if (!compiled.ok) return BuildOutcome(describe_failure(compiled, request.limits));
   const fs::path library = work.path() / "kernel.so";
-  PTXBENCH_TRY(auto findings, check_library(library, compiled.fatbins, source, name, request.sandbox));
-  if (!findings.empty()) return BuildOutcome(PolicyViolation{std::move(findings)});
-  PTXBENCH_TRY(const std::string library_bytes, read_file(library));
   PTXBENCH_TRY_STATUS(write_file_atomic(work.path() / "kernel.ptx", compiled.ptx));
   PTXBENCH_TRY_STATUS(write_file_atomic(work.path() / "kernel.cubin", compiled.cubin));
   PTXBENCH_TRY_STATUS(write_file_atomic(work.path() / "kernel.cu", source));
-  const schema::Artifact record = make_record(hash, source, name, request, toolkit, compiled, library_bytes);
+  auto sass = std::async(std::launch::async, [&] { return count_sass(work.path() / "kernel.cubin", request.sandbox); });
+  const auto ptx = count_ptx(compiled.ptx, "kernel.ptx");
+  PTXBENCH_TRY(auto findings, check_library(library, compiled.fatbins, source, name, request.sandbox));
+  if (!findings.empty()) return BuildOutcome(PolicyViolation{std::move(findings)});
+  PTXBENCH_TRY(const std::string library_bytes, read_file(library));
+  schema::Artifact record = make_record(hash, source, name, request, toolkit, compiled, library_bytes);
+  add_static_counts(record, sass.get(), ptx);
   PTXBENCH_TRY(CachedArtifact published, cache.publish(record, work.path()));
   cache.evict(request.cache_bytes, hash);
   return BuildOutcome(Built{std::move(published.artifact), false, since(start), std::move(published.lease)});
@@ -143,9 +168,11 @@ Result<BuildOutcome> build(const BuildRequest& request) {
   const auto start = Clock::now();
   PTXBENCH_TRY(const std::string source, read_source(request.source, request.limits.source_bytes));
   const std::string name = plain_name(request.source);
-  if (auto findings = check_source(source, name); !findings.empty()) return BuildOutcome(PolicyViolation{std::move(findings)});
+  if (auto findings = check_source(source, name); !findings.empty())
+    return BuildOutcome(PolicyViolation{std::move(findings)});
   PTXBENCH_TRY(const Toolkit toolkit, locate_toolkit());
-  PTXBENCH_TRY(const ArtifactCache cache, ArtifactCache::open(request.cache_folder.empty() ? default_cache_folder() : request.cache_folder));
+  PTXBENCH_TRY(const ArtifactCache cache,
+               ArtifactCache::open(request.cache_folder.empty() ? default_cache_folder() : request.cache_folder));
   const std::string hash = cache_key(source, name, request.target, toolkit);
   const auto cached = [&]() -> std::optional<BuildOutcome> {
     if (!request.use_cache) return std::nullopt;

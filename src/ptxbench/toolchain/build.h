@@ -25,11 +25,11 @@ struct BuildLimits {
 };
 
 struct BuildRequest {
-  std::filesystem::path source;       // the author's file; read once
+  std::filesystem::path source;  // the author's file; read once
   schema::GpuTarget target = schema::GpuTarget::kHopper;
-  std::filesystem::path cache_folder; // created if missing; empty: default_cache_folder()
+  std::filesystem::path cache_folder;                  // created if missing; empty: default_cache_folder()
   std::uint64_t cache_bytes = std::uint64_t{2} << 30;  // least recently used artifacts go first
-  bool use_cache = true;              // false: build anew (and publish the result)
+  bool use_cache = true;                               // false: build anew (and publish the result)
   BuildLimits limits;
   SandboxMode sandbox = SandboxMode::kAuto;
 };
@@ -44,7 +44,7 @@ struct Diagnostic {
 struct CompileFailure {
   std::string summary;  // one line: the first error, or "the compiler ran out of time (120 s)"
   std::vector<Diagnostic> diagnostics;
-  std::string log;      // capped; paths are the author's
+  std::string log;  // capped; paths are the author's
   double seconds = 0;
 };
 
@@ -55,7 +55,7 @@ struct PolicyViolation {
 struct Built {
   schema::Artifact artifact;
   bool cached = false;
-  double seconds = 0;  // of this call
+  double seconds = 0;           // of this call
   std::shared_ptr<void> lease;  // while it lives, the cache keeps the artifact's files
 };
 

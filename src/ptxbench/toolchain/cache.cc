@@ -28,7 +28,8 @@ constexpr std::string_view kPassing = ".new.";
 tl::unexpected<Error> fail_errno(std::string doing) {
   const int code = errno;
   return fail(ErrorKind::kUnavailable, fmt::format("cannot {}: {}", doing, std::strerror(code)),
-              code == ENOSPC ? "free some disk space, or name another folder in PTXBENCH_CACHE" : "name a writable folder in PTXBENCH_CACHE");
+              code == ENOSPC ? "free some disk space, or name another folder in PTXBENCH_CACHE"
+                             : "name a writable folder in PTXBENCH_CACHE");
 }
 
 Result<UniqueFd> lock(const fs::path& path, int operation) {
@@ -77,7 +78,8 @@ Result<ArtifactCache> ArtifactCache::open(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(part, error);
     if (error)
-      return fail(ErrorKind::kUnavailable, fmt::format("cannot create the cache folder '{}': {}", part.string(), error.message()),
+      return fail(ErrorKind::kUnavailable,
+                  fmt::format("cannot create the cache folder '{}': {}", part.string(), error.message()),
                   "name a writable folder in PTXBENCH_CACHE");
   }
   return cache;
@@ -98,7 +100,9 @@ std::optional<CachedArtifact> ArtifactCache::find(const std::string& hash) const
   return CachedArtifact{std::move(*record), std::make_shared<UniqueFd>(std::move(*use))};
 }
 
-Result<UniqueFd> ArtifactCache::lock_for_build(const std::string& hash) const { return lock(lock_path(hash, ".build"), LOCK_EX); }
+Result<UniqueFd> ArtifactCache::lock_for_build(const std::string& hash) const {
+  return lock(lock_path(hash, ".build"), LOCK_EX);
+}
 
 Result<CachedArtifact> ArtifactCache::publish(const schema::Artifact& record, const fs::path& from) const {
   PTXBENCH_TRY(const fs::path fresh, passing_folder(artifacts()));
@@ -119,7 +123,8 @@ Result<CachedArtifact> ArtifactCache::publish(const schema::Artifact& record, co
   Status moved = use ? Status() : Status(fail(use.error()));
   // An older artifact of this hash (a rebuild was asked for) gives way.
   if (moved && fs::exists(target, ignored)) moved = remove(target);
-  if (moved && ::rename(fresh.c_str(), target.c_str()) != 0) moved = fail_errno(fmt::format("publish '{}'", target.string()));
+  if (moved && ::rename(fresh.c_str(), target.c_str()) != 0)
+    moved = fail_errno(fmt::format("publish '{}'", target.string()));
   if (!moved) {
     fs::remove_all(fresh, ignored);
     return fail(std::move(moved).error());

@@ -42,7 +42,9 @@ class ArtifactCache {
  private:
   explicit ArtifactCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
   std::filesystem::path artifacts() const { return folder_ / "artifacts"; }
-  std::filesystem::path lock_path(const std::string& hash, const char* use) const { return folder_ / "locks" / (hash + use); }
+  std::filesystem::path lock_path(const std::string& hash, const char* use) const {
+    return folder_ / "locks" / (hash + use);
+  }
   Status remove(const std::filesystem::path& artifact) const;
 
   std::filesystem::path folder_;

@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kDiskReserve = std::uint64_t{16} << 20;  // what one build needs at most for its intermediate files
+constexpr std::uint64_t kDiskReserve = std::uint64_t{16}
+                                       << 20;  // what one build needs at most for its intermediate files
 
 std::string compute_name(schema::GpuTarget target) {
   return "compute_" + std::string(schema::sm_name(target)).substr(3);
@@ -62,7 +63,8 @@ tl::unexpected<Error> disk_full(const fs::path& folder) {
 
 // What ended nvcc, when its log does not say it.
 std::string reason(const Exit& exit, const BuildLimits& limits) {
-  if (exit.how == Ending::kTimeout) return fmt::format("the compiler ran out of time ({} s)", limits.wall.count() / 1000);
+  if (exit.how == Ending::kTimeout)
+    return fmt::format("the compiler ran out of time ({} s)", limits.wall.count() / 1000);
   if (exit.how == Ending::kLimit) return fmt::format("the compiler went over its limit of {}", exit.detail);
   if (exit.how == Ending::kExited) return "";
   return fmt::format("the compiler was {}", exit.describe());
@@ -72,29 +74,43 @@ std::string reason(const Exit& exit, const BuildLimits& limits) {
 
 std::vector<std::string> compiler_options(schema::GpuTarget target) {
   const std::string compute = compute_name(target);
-  return {"-shared", "-O3", "-std=c++17",
-          "-gencode", fmt::format("arch={},code=[{},{}]", compute, schema::sm_name(target), compute),
-          "-cudart", "shared", "-lineinfo", "-Xcompiler", "-fPIC,-fvisibility=hidden",
+  return {"-shared",
+          "-O3",
+          "-std=c++17",
+          "-gencode",
+          fmt::format("arch={},code=[{},{}]", compute, schema::sm_name(target), compute),
+          "-cudart",
+          "shared",
+          "-lineinfo",
+          "-Xcompiler",
+          "-fPIC,-fvisibility=hidden",
           "--ptxas-options=-v"};
 }
 
-Result<Compiled> compile(const std::string& source, const std::string& name, schema::GpuTarget target, const Toolkit& toolkit,
-                         const fs::path& folder, const BuildLimits& limits, SandboxMode mode) {
+Result<Compiled> compile(const std::string& source, const std::string& name, schema::GpuTarget target,
+                         const Toolkit& toolkit, const fs::path& folder, const BuildLimits& limits, SandboxMode mode) {
   struct statvfs space {};
-  if (::statvfs(folder.c_str(), &space) == 0 && std::uint64_t{space.f_bavail} * space.f_frsize < kDiskReserve) return disk_full(folder);
-  PTXBENCH_TRY_STATUS(write_file_atomic(folder / "kernel.cu", fmt::format("#line 1 \"{}{}\"\n{}", kMarkerFolder, name, source)));
+  if (::statvfs(folder.c_str(), &space) == 0 && std::uint64_t{space.f_bavail} * space.f_frsize < kDiskReserve)
+    return disk_full(folder);
+  PTXBENCH_TRY_STATUS(
+      write_file_atomic(folder / "kernel.cu", fmt::format("#line 1 \"{}{}\"\n{}", kMarkerFolder, name, source)));
   const fs::path keep = folder / "keep";
   std::error_code error;
   fs::create_directory(keep, error);
-  if (error) return disk_is_full(folder, "") ? disk_full(folder) : fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", keep.string(), error.message()));
+  if (error)
+    return disk_is_full(folder, "")
+               ? disk_full(folder)
+               : fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", keep.string(), error.message()));
 
   Command command;
   command.argv = {toolkit.nvcc.string()};
   for (std::string& option : compiler_options(target)) command.argv.push_back(std::move(option));
-  for (const std::string& option : {std::string("-ccbin"), toolkit.host_compiler.string(), "-I" + toolkit.ptxbench_include.string()})
+  for (const std::string& option :
+       {std::string("-ccbin"), toolkit.host_compiler.string(), "-I" + toolkit.ptxbench_include.string()})
     command.argv.push_back(option);
   if (!toolkit.tvm_ffi_include.empty()) command.argv.push_back("-I" + toolkit.tvm_ffi_include.string());
-  for (const char* option : {"--keep", "--keep-dir", "keep", "kernel.cu", "-o", "kernel.so"}) command.argv.emplace_back(option);
+  for (const char* option : {"--keep", "--keep-dir", "keep", "kernel.cu", "-o", "kernel.so"})
+    command.argv.emplace_back(option);
   command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=" + folder.string()};
   command.working_folder = folder;
   command.stdout_to = OutputTo::capture(std::uint64_t{4} << 20);
@@ -111,9 +127,11 @@ Result<Compiled> compile(const std::string& source, const std::string& name, sch
   if (finished.exit.ok() && fs::exists(folder / "kernel.so")) {
     compiled.cubin = read_kept(keep, ".cubin");
     for (bool device_link : {false, true})
-      if (std::string fatbin = read_kept(keep, ".fatbin", device_link); !fatbin.empty()) compiled.fatbins.push_back(std::move(fatbin));
+      if (std::string fatbin = read_kept(keep, ".fatbin", device_link); !fatbin.empty())
+        compiled.fatbins.push_back(std::move(fatbin));
     compiled.ok = !compiled.cubin.empty() && !compiled.ptx.empty();
-    if (!compiled.ok) return fail(ErrorKind::kUnavailable, "nvcc left no PTX or no cubin behind", "check the toolkit: ptxbench doctor");
+    if (!compiled.ok)
+      return fail(ErrorKind::kUnavailable, "nvcc left no PTX or no cubin behind", "check the toolkit: ptxbench doctor");
     return compiled;
   }
   if (disk_is_full(folder, compiled.log)) return disk_full(folder);

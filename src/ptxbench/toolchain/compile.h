@@ -13,9 +13,9 @@ namespace ptxbench::toolchain {
 
 struct Compiled {
   bool ok = false;
-  std::string failure;     // not ok: the reason when it is not in the log: out of time, out of memory
-  std::string log;         // as printed
-  std::string ptx, cubin;  // of this compilation; ptx is there also when only ptxas failed
+  std::string failure;               // not ok: the reason when it is not in the log: out of time, out of memory
+  std::string log;                   // as printed
+  std::string ptx, cubin;            // of this compilation; ptx is there also when only ptxas failed
   std::vector<std::string> fatbins;  // the containers that went into the library
   double seconds = 0;
   SandboxKind sandbox = SandboxKind::kNone;
@@ -26,7 +26,8 @@ std::vector<std::string> compiler_options(schema::GpuTarget target);
 
 // Writes folder/kernel.cu (the source behind a #line with the author's name) and, if it compiles, folder/kernel.so.
 // Errors: no sandbox, disk full, compiler crashed by itself (kUnavailable).
-Result<Compiled> compile(const std::string& source, const std::string& name, schema::GpuTarget target, const Toolkit& toolkit,
-                         const std::filesystem::path& folder, const BuildLimits& limits, SandboxMode mode);
+Result<Compiled> compile(const std::string& source, const std::string& name, schema::GpuTarget target,
+                         const Toolkit& toolkit, const std::filesystem::path& folder, const BuildLimits& limits,
+                         SandboxMode mode);
 
 }  // namespace ptxbench::toolchain

@@ -60,20 +60,24 @@ Place place_in_source(const std::vector<std::string>& ptx, int line) {
 
 std::optional<Diagnostic> parse_line(const std::string& line, const std::vector<std::string>& ptx) {
   // cudafe++ and cicc: "gemm.cu(10): error: text" or "gemm.cu(10): warning #177-D: text"
-  static const std::regex kFrontEnd(R"(^(.+)\((\d+)\): (?:catastrophic |internal )?(error|warning|remark)(?: #[0-9A-Za-z-]+)?: (.*)$)");
+  static const std::regex kFrontEnd(
+      R"(^(.+)\((\d+)\): (?:catastrophic |internal )?(error|warning|remark)(?: #[0-9A-Za-z-]+)?: (.*)$)");
   // gcc: "gemm.cu:3:10: fatal error: text"
   static const std::regex kHost(R"(^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning): (.*)$)");
   // ptxas: "ptxas keep/kernel.ptx, line 71; error   : text"
   static const std::regex kAssembler(R"(^ptxas .*, line (\d+); (error|fatal|warning)\s*: (.*)$)");
   static const std::regex kNowhere(R"(^(?:ptxas |nvlink |nvcc )(error|fatal|warning)\s*: (.*)$)");
   std::smatch match;
-  if (std::regex_match(line, match, kFrontEnd)) return Diagnostic{match[1], to_int(match[2]), 0, match[3] == "error", match[4]};
+  if (std::regex_match(line, match, kFrontEnd))
+    return Diagnostic{match[1], to_int(match[2]), 0, match[3] == "error", match[4]};
   if (std::regex_match(line, match, kHost))
-    return Diagnostic{match[1], to_int(match[2]), match[3].matched ? to_int(match[3]) : 0, match[4] != "warning", match[5]};
+    return Diagnostic{match[1], to_int(match[2]), match[3].matched ? to_int(match[3]) : 0, match[4] != "warning",
+                      match[5]};
   if (std::regex_match(line, match, kAssembler)) {
     const Place place = place_in_source(ptx, to_int(match[1]));
-    return Diagnostic{place.file.empty() ? "kernel.ptx" : place.file, place.file.empty() ? to_int(match[1]) : place.line, place.column,
-                      match[2] != "warning", fmt::format("PTX: {}", match[3].str())};
+    return Diagnostic{place.file.empty() ? "kernel.ptx" : place.file,
+                      place.file.empty() ? to_int(match[1]) : place.line, place.column, match[2] != "warning",
+                      fmt::format("PTX: {}", match[3].str())};
   }
   if (std::regex_match(line, match, kNowhere)) return Diagnostic{"", 0, 0, match[1] != "warning", match[2]};
   if (line.find("undefined reference to") != std::string::npos || line.find("ld: cannot find") != std::string::npos)

@@ -9,7 +9,9 @@ namespace ptxbench::toolchain {
 
 namespace {
 
-tl::unexpected<Error> malformed(std::string what) { return fail(ErrorKind::kInvalidInput, "not a usable ELF file: " + std::move(what)); }
+tl::unexpected<Error> malformed(std::string what) {
+  return fail(ErrorKind::kInvalidInput, "not a usable ELF file: " + std::move(what));
+}
 
 // The structure at an offset that the caller has checked.
 template <class T>
@@ -32,8 +34,10 @@ std::string_view string_at(std::string_view table, std::uint64_t offset) {
 }
 
 Status read_sections(std::string_view bytes, const Elf64_Ehdr& header, ElfFile& file) {
-  if (header.e_shentsize != sizeof(Elf64_Shdr)) return malformed(fmt::format("section headers of {} bytes", header.e_shentsize));
-  if (!fits(bytes, header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr))) return malformed("section headers out of bounds");
+  if (header.e_shentsize != sizeof(Elf64_Shdr))
+    return malformed(fmt::format("section headers of {} bytes", header.e_shentsize));
+  if (!fits(bytes, header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)))
+    return malformed("section headers out of bounds");
   std::vector<std::uint32_t> names;
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     const auto raw = load<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr));
@@ -78,7 +82,8 @@ const ElfSection* ElfFile::section(std::string_view name) const {
 }
 
 Result<ElfFile> read_elf(std::string_view bytes) {
-  if (bytes.size() < sizeof(Elf64_Ehdr) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return malformed("no ELF header");
+  if (bytes.size() < sizeof(Elf64_Ehdr) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
+    return malformed("no ELF header");
   const auto header = load<Elf64_Ehdr>(bytes, 0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
     return malformed("expected 64 bits, little-endian");

@@ -20,7 +20,7 @@ struct ElfSection {
   std::uint32_t link = 0;
 };
 
-struct ElfFile {  // views point into the bytes that were given
+struct ElfFile {              // views point into the bytes that were given
   std::uint16_t machine = 0;  // 62 x86-64, 190 CUDA
   std::vector<ElfSection> sections;
   std::vector<std::string_view> needed;     // DT_NEEDED

@@ -25,7 +25,8 @@ bool bytes_occur(const ElfFile& elf) {
 
 }  // namespace
 
-Result<std::optional<std::string>> find_system_call_instruction(const ElfFile& elf, const std::filesystem::path& library,
+Result<std::optional<std::string>> find_system_call_instruction(const ElfFile& elf,
+                                                                const std::filesystem::path& library,
                                                                 SandboxMode mode) {
   if (!bytes_occur(elf)) return std::optional<std::string>();
   Command command;
@@ -38,7 +39,8 @@ Result<std::optional<std::string>> find_system_call_instruction(const ElfFile& e
   command.sandbox->read_only.push_back(library);
   PTXBENCH_TRY(const Finished finished, run(command, 60s));
   if (!finished.exit.ok() || finished.out.truncated)
-    return fail(ErrorKind::kUnavailable, fmt::format("objdump could not read the host code: {}", finished.exit.describe()));
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("objdump could not read the host code: {}", finished.exit.describe()));
   for (std::string_view name : {"\tsyscall"sv, "\tsysenter"sv, "\tint    $0x80"sv})
     if (finished.out.bytes.find(name) != std::string::npos) return std::optional<std::string>(name.substr(1));
   return std::optional<std::string>();

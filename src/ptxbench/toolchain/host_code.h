@@ -15,7 +15,7 @@ namespace ptxbench::toolchain {
 // x86 instructions have no fixed length, so their bytes can also be part of a constant: only if the bytes occur at all,
 // objdump (in a sandbox) decides. Code that hides one behind a jump into an instruction passes here; the sandbox's
 // filter stops it when it runs.
-Result<std::optional<std::string>> find_system_call_instruction(const ElfFile& elf, const std::filesystem::path& library,
-                                                                SandboxMode mode);
+Result<std::optional<std::string>> find_system_call_instruction(const ElfFile& elf,
+                                                                const std::filesystem::path& library, SandboxMode mode);
 
 }  // namespace ptxbench::toolchain

@@ -131,8 +131,10 @@ Tool find_nvcc() {
     const fs::path nvcc = root / "bin/nvcc";
     if (!executable(nvcc)) continue;
     const std::string version = ask_version(nvcc, "--version", ", V");
-    if (version.empty()) tool.problem = fmt::format("'{}' does not answer --version", nvcc.string());
-    else if (!new_enough(version)) tool.problem = fmt::format("'{}' is version {}, older than 12.8", nvcc.string(), version);
+    if (version.empty())
+      tool.problem = fmt::format("'{}' does not answer --version", nvcc.string());
+    else if (!new_enough(version))
+      tool.problem = fmt::format("'{}' is version {}, older than 12.8", nvcc.string(), version);
     else {
       take(tool, nvcc, version);
       break;
@@ -149,8 +151,10 @@ Tool find_toolkit_part(const Tool& nvcc, const char* name, const char* purpose, 
     return tool;
   }
   const fs::path path = nvcc.path.parent_path().parent_path() / relative;
-  if (fs::exists(path)) take(tool, path, nvcc.version);
-  else tool.problem = fmt::format("'{}' does not exist", path.string());
+  if (fs::exists(path))
+    take(tool, path, nvcc.version);
+  else
+    tool.problem = fmt::format("'{}' does not exist", path.string());
   return tool;
 }
 
@@ -229,7 +233,8 @@ Result<Toolkit> locate_toolkit() {
   for (const Tool* tool : {&nvcc, &ptxas, &headers, &runtime, &host, &own})
     if (!tool->found)
       return fail(ErrorKind::kUnavailable,
-                  fmt::format("{} is missing{}", tool->name, tool->problem.empty() ? "" : ": " + tool->problem), tool->how_to_get);
+                  fmt::format("{} is missing{}", tool->name, tool->problem.empty() ? "" : ": " + tool->problem),
+                  tool->how_to_get);
   Toolkit toolkit;
   toolkit.root = nvcc.path.parent_path().parent_path();
   toolkit.nvcc = nvcc.path;

@@ -11,13 +11,13 @@
 namespace ptxbench::toolchain {
 
 struct Tool {
-  std::string name;     // "nvcc"
-  std::string purpose;  // "compiles candidates"
-  bool required = true; // false: something is then reported as not available
+  std::string name;      // "nvcc"
+  std::string purpose;   // "compiles candidates"
+  bool required = true;  // false: something is then reported as not available
   bool found = false;
   std::filesystem::path path;  // the file, or the folder for headers
   std::string version;         // "13.0.88"; empty if unknown
-  std::string problem;  // why it was not taken: "version 12.4 is older than 12.8"
+  std::string problem;         // why it was not taken: "version 12.4 is older than 12.8"
   std::string how_to_get;
 };
 

@@ -45,15 +45,19 @@ std::string place_of(std::string_view stripped, std::string_view symbol, const s
   int line = line_of_call(stripped, colons == std::string_view::npos ? readable : readable.substr(colons + 2));
   if (line == 0 && readable == "std::thread") {
     const std::size_t at = stripped.find("std::thread");
-    if (at != std::string_view::npos) line = 1 + static_cast<int>(std::count(stripped.begin(), stripped.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    if (at != std::string_view::npos)
+      line =
+          1 + static_cast<int>(std::count(stripped.begin(), stripped.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   }
   return line ? fmt::format("{}:{}", name, line) : fmt::format("{} (compiled: an import of the library)", name);
 }
 
-void check_imports(const ElfFile& elf, std::string_view stripped, const std::string& name, std::vector<PolicyFinding>& findings) {
+void check_imports(const ElfFile& elf, std::string_view stripped, const std::string& name,
+                   std::vector<PolicyFinding>& findings) {
   for (std::string_view symbol : elf.undefined)
     if (const auto rule = rule_for_symbol(symbol))
-      findings.push_back(finding(*rule, fmt::format("calls {}", readable_symbol(symbol)), place_of(stripped, symbol, name)));
+      findings.push_back(
+          finding(*rule, fmt::format("calls {}", readable_symbol(symbol)), place_of(stripped, symbol, name)));
   for (std::string_view library : elf.needed)
     if (!library_allowed(library))
       findings.push_back(finding(PolicyRule::kForeignLibrary, fmt::format("needs the library {}", library), name));
@@ -84,14 +88,16 @@ void check_device_code(const ElfFile& elf, std::string_view library, const std::
       }
       const auto size = fatbin_container_size(std::as_bytes(std::span(rest)));
       if (!size || !known.count(rest.substr(0, *size))) {
-        findings.push_back(finding(PolicyRule::kForeignDeviceCode, "embeds device code that this compilation did not make", name));
+        findings.push_back(
+            finding(PolicyRule::kForeignDeviceCode, "embeds device code that this compilation did not make", name));
         return;
       }
       rest.remove_prefix(*size);
     }
   }
   if (occurrences(library, kContainerStart) > inside)
-    findings.push_back(finding(PolicyRule::kForeignDeviceCode, "holds a fat binary outside its device code section", name));
+    findings.push_back(
+        finding(PolicyRule::kForeignDeviceCode, "holds a fat binary outside its device code section", name));
 }
 
 }  // namespace
@@ -110,8 +116,9 @@ std::vector<PolicyFinding> check_source(std::string_view source, const std::stri
   return findings;
 }
 
-Result<std::vector<PolicyFinding>> check_library(const std::filesystem::path& path, const std::vector<std::string>& fatbins,
-                                                 std::string_view source, const std::string& name, SandboxMode mode) {
+Result<std::vector<PolicyFinding>> check_library(const std::filesystem::path& path,
+                                                 const std::vector<std::string>& fatbins, std::string_view source,
+                                                 const std::string& name, SandboxMode mode) {
   PTXBENCH_TRY(const std::string library, read_file(path));
   PTXBENCH_TRY(const ElfFile elf, read_elf(library));
   std::vector<PolicyFinding> findings;
@@ -120,15 +127,18 @@ Result<std::vector<PolicyFinding>> check_library(const std::filesystem::path& pa
   check_device_code(elf, library, fatbins, name, findings);
   PTXBENCH_TRY(const auto instruction, find_system_call_instruction(elf, path, mode));
   if (instruction)
-    findings.push_back(finding(PolicyRule::kDirectSystemCall, fmt::format("host code has the instruction {}", *instruction), name));
+    findings.push_back(
+        finding(PolicyRule::kDirectSystemCall, fmt::format("host code has the instruction {}", *instruction), name));
   return findings;
 }
 
 PolicyFinding finding_for_system_call(const std::string& call, const std::string& detail) {
   PolicyRule rule = rule_for_symbol(call).value_or(PolicyRule::kDirectSystemCall);
   if (call == "clone" && detail.find("thread") != std::string::npos) rule = PolicyRule::kThread;
-  PolicyFinding result = finding(rule, fmt::format("made the system call {}", detail.empty() ? call : detail), "while run() was running");
-  if (rule == PolicyRule::kDirectSystemCall) result.hint = "remove it; a candidate may only use memory, clocks and the CUDA functions";
+  PolicyFinding result =
+      finding(rule, fmt::format("made the system call {}", detail.empty() ? call : detail), "while run() was running");
+  if (rule == PolicyRule::kDirectSystemCall)
+    result.hint = "remove it; a candidate may only use memory, clocks and the CUDA functions";
   return result;
 }
 

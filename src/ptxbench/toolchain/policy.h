@@ -13,10 +13,10 @@
 namespace ptxbench::toolchain {
 
 enum class PolicyRule {
-  kVendorLibrary,      // cuBLAS, cuDNN, cuFFT ...: their headers, calls or libraries
-  kRuntimeCompiler,    // NVRTC, nvJitLink, loading modules from memory or files
-  kDynamicLoading,     // dlopen, dlsym
-  kProcess,            // fork, exec, system, popen, ptrace
+  kVendorLibrary,    // cuBLAS, cuDNN, cuFFT ...: their headers, calls or libraries
+  kRuntimeCompiler,  // NVRTC, nvJitLink, loading modules from memory or files
+  kDynamicLoading,   // dlopen, dlsym
+  kProcess,          // fork, exec, system, popen, ptrace
   kThread,
   kNetwork,
   kDirectSystemCall,   // syscall(), the syscall instruction
@@ -39,8 +39,9 @@ std::vector<PolicyFinding> check_source(std::string_view source, const std::stri
 
 // After it: what the library at `path` imports, needs, exports and embeds. `fatbins`: the containers of this compilation,
 // whose bytes must be the only device code in it. `source` tells where a forbidden call stands.
-Result<std::vector<PolicyFinding>> check_library(const std::filesystem::path& path, const std::vector<std::string>& fatbins,
-                                                 std::string_view source, const std::string& name, SandboxMode mode);
+Result<std::vector<PolicyFinding>> check_library(const std::filesystem::path& path,
+                                                 const std::vector<std::string>& fatbins, std::string_view source,
+                                                 const std::string& name, SandboxMode mode);
 
 // The finding for a call that the sandbox stopped at run time (Exit::violation_call and Exit::detail), so that it reads
 // like the others.

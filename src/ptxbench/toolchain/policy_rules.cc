@@ -10,38 +10,76 @@ struct Named {
 };
 
 constexpr Named kSymbols[] = {
-    {"cublas*", PolicyRule::kVendorLibrary}, {"cudnn*", PolicyRule::kVendorLibrary}, {"cufft*", PolicyRule::kVendorLibrary},
-    {"curand*", PolicyRule::kVendorLibrary}, {"cusparse*", PolicyRule::kVendorLibrary}, {"cusolver*", PolicyRule::kVendorLibrary},
-    {"cutensor*", PolicyRule::kVendorLibrary}, {"nccl*", PolicyRule::kVendorLibrary}, {"nvblas*", PolicyRule::kVendorLibrary},
-    {"npp*", PolicyRule::kVendorLibrary}, {"nvshmem*", PolicyRule::kVendorLibrary},
-    {"nvrtc*", PolicyRule::kRuntimeCompiler}, {"nvJitLink*", PolicyRule::kRuntimeCompiler}, {"__nvJitLink*", PolicyRule::kRuntimeCompiler},
-    {"nvPTXCompiler*", PolicyRule::kRuntimeCompiler}, {"nvvm*", PolicyRule::kRuntimeCompiler}, {"cuModule*", PolicyRule::kRuntimeCompiler},
-    {"cuLibrary*", PolicyRule::kRuntimeCompiler}, {"cuLink*", PolicyRule::kRuntimeCompiler}, {"cudaLibrary*", PolicyRule::kRuntimeCompiler},
-    {"dlopen", PolicyRule::kDynamicLoading}, {"dlmopen", PolicyRule::kDynamicLoading}, {"dlsym", PolicyRule::kDynamicLoading},
-    {"dlvsym", PolicyRule::kDynamicLoading}, {"dl_iterate_phdr", PolicyRule::kDynamicLoading},
-    {"fork", PolicyRule::kProcess}, {"vfork", PolicyRule::kProcess}, {"_Fork", PolicyRule::kProcess}, {"clone", PolicyRule::kProcess},
-    {"system", PolicyRule::kProcess}, {"popen", PolicyRule::kProcess}, {"posix_spawn*", PolicyRule::kProcess},
-    {"execv*", PolicyRule::kProcess}, {"execl*", PolicyRule::kProcess}, {"fexecve", PolicyRule::kProcess}, {"ptrace", PolicyRule::kProcess},
-    {"process_vm_*", PolicyRule::kProcess}, {"daemon", PolicyRule::kProcess}, {"wordexp", PolicyRule::kProcess}, {"kill", PolicyRule::kProcess},
-    {"pthread_create", PolicyRule::kThread}, {"thrd_create", PolicyRule::kThread}, {"_ZNSt6thread15_M_start_thread*", PolicyRule::kThread},
-    {"GOMP_parallel*", PolicyRule::kThread}, {"timer_create", PolicyRule::kThread},
-    {"socket", PolicyRule::kNetwork}, {"socketpair", PolicyRule::kNetwork}, {"connect", PolicyRule::kNetwork}, {"getaddrinfo", PolicyRule::kNetwork},
+    {"cublas*", PolicyRule::kVendorLibrary},
+    {"cudnn*", PolicyRule::kVendorLibrary},
+    {"cufft*", PolicyRule::kVendorLibrary},
+    {"curand*", PolicyRule::kVendorLibrary},
+    {"cusparse*", PolicyRule::kVendorLibrary},
+    {"cusolver*", PolicyRule::kVendorLibrary},
+    {"cutensor*", PolicyRule::kVendorLibrary},
+    {"nccl*", PolicyRule::kVendorLibrary},
+    {"nvblas*", PolicyRule::kVendorLibrary},
+    {"npp*", PolicyRule::kVendorLibrary},
+    {"nvshmem*", PolicyRule::kVendorLibrary},
+    {"nvrtc*", PolicyRule::kRuntimeCompiler},
+    {"nvJitLink*", PolicyRule::kRuntimeCompiler},
+    {"__nvJitLink*", PolicyRule::kRuntimeCompiler},
+    {"nvPTXCompiler*", PolicyRule::kRuntimeCompiler},
+    {"nvvm*", PolicyRule::kRuntimeCompiler},
+    {"cuModule*", PolicyRule::kRuntimeCompiler},
+    {"cuLibrary*", PolicyRule::kRuntimeCompiler},
+    {"cuLink*", PolicyRule::kRuntimeCompiler},
+    {"cudaLibrary*", PolicyRule::kRuntimeCompiler},
+    {"dlopen", PolicyRule::kDynamicLoading},
+    {"dlmopen", PolicyRule::kDynamicLoading},
+    {"dlsym", PolicyRule::kDynamicLoading},
+    {"dlvsym", PolicyRule::kDynamicLoading},
+    {"dl_iterate_phdr", PolicyRule::kDynamicLoading},
+    {"fork", PolicyRule::kProcess},
+    {"vfork", PolicyRule::kProcess},
+    {"_Fork", PolicyRule::kProcess},
+    {"clone", PolicyRule::kProcess},
+    {"system", PolicyRule::kProcess},
+    {"popen", PolicyRule::kProcess},
+    {"posix_spawn*", PolicyRule::kProcess},
+    {"execv*", PolicyRule::kProcess},
+    {"execl*", PolicyRule::kProcess},
+    {"fexecve", PolicyRule::kProcess},
+    {"ptrace", PolicyRule::kProcess},
+    {"process_vm_*", PolicyRule::kProcess},
+    {"daemon", PolicyRule::kProcess},
+    {"wordexp", PolicyRule::kProcess},
+    {"kill", PolicyRule::kProcess},
+    {"pthread_create", PolicyRule::kThread},
+    {"thrd_create", PolicyRule::kThread},
+    {"_ZNSt6thread15_M_start_thread*", PolicyRule::kThread},
+    {"GOMP_parallel*", PolicyRule::kThread},
+    {"timer_create", PolicyRule::kThread},
+    {"socket", PolicyRule::kNetwork},
+    {"socketpair", PolicyRule::kNetwork},
+    {"connect", PolicyRule::kNetwork},
+    {"getaddrinfo", PolicyRule::kNetwork},
     {"gethostbyname*", PolicyRule::kNetwork},
-    {"syscall", PolicyRule::kDirectSystemCall}, {"io_uring*", PolicyRule::kDirectSystemCall},
+    {"syscall", PolicyRule::kDirectSystemCall},
+    {"io_uring*", PolicyRule::kDirectSystemCall},
 };
 
 constexpr Named kHeaders[] = {
-    {"cublas*", PolicyRule::kVendorLibrary}, {"cudnn*", PolicyRule::kVendorLibrary}, {"cufft*", PolicyRule::kVendorLibrary},
-    {"curand*", PolicyRule::kVendorLibrary}, {"cusparse*", PolicyRule::kVendorLibrary}, {"cusolver*", PolicyRule::kVendorLibrary},
-    {"cutensor*", PolicyRule::kVendorLibrary}, {"nccl*", PolicyRule::kVendorLibrary}, {"nvblas*", PolicyRule::kVendorLibrary},
-    {"npp*", PolicyRule::kVendorLibrary}, {"nvshmem*", PolicyRule::kVendorLibrary}, {"cutlass/*", PolicyRule::kVendorLibrary},
-    {"cute/*", PolicyRule::kVendorLibrary}, {"torch/*", PolicyRule::kVendorLibrary}, {"ATen/*", PolicyRule::kVendorLibrary},
-    {"nvrtc*", PolicyRule::kRuntimeCompiler}, {"nvJitLink*", PolicyRule::kRuntimeCompiler}, {"nvPTXCompiler*", PolicyRule::kRuntimeCompiler},
+    {"cublas*", PolicyRule::kVendorLibrary},      {"cudnn*", PolicyRule::kVendorLibrary},
+    {"cufft*", PolicyRule::kVendorLibrary},       {"curand*", PolicyRule::kVendorLibrary},
+    {"cusparse*", PolicyRule::kVendorLibrary},    {"cusolver*", PolicyRule::kVendorLibrary},
+    {"cutensor*", PolicyRule::kVendorLibrary},    {"nccl*", PolicyRule::kVendorLibrary},
+    {"nvblas*", PolicyRule::kVendorLibrary},      {"npp*", PolicyRule::kVendorLibrary},
+    {"nvshmem*", PolicyRule::kVendorLibrary},     {"cutlass/*", PolicyRule::kVendorLibrary},
+    {"cute/*", PolicyRule::kVendorLibrary},       {"torch/*", PolicyRule::kVendorLibrary},
+    {"ATen/*", PolicyRule::kVendorLibrary},       {"nvrtc*", PolicyRule::kRuntimeCompiler},
+    {"nvJitLink*", PolicyRule::kRuntimeCompiler}, {"nvPTXCompiler*", PolicyRule::kRuntimeCompiler},
     {"nvvm.h", PolicyRule::kRuntimeCompiler},
 };
 
-constexpr std::string_view kLibraries[] = {"libcudart.so.*", "libcuda.so.1", "libstdc++.so.6", "libm.so.6", "libgcc_s.so.1",
-                                           "libc.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2", "librt.so.1"};
+constexpr std::string_view kLibraries[] = {"libcudart.so.*", "libcuda.so.1", "libstdc++.so.6",       "libm.so.6",
+                                           "libgcc_s.so.1",  "libc.so.6",    "ld-linux-x86-64.so.2", "libpthread.so.0",
+                                           "libdl.so.2",     "librt.so.1"};
 
 bool matches(std::string_view pattern, std::string_view name) {
   if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -89,16 +127,20 @@ std::string_view to_string(PolicyRule rule) {
 
 std::string_view hint_for(PolicyRule rule) {
   switch (rule) {
-    case PolicyRule::kVendorLibrary: return "write the kernel yourself; vendor libraries are what it is measured against";
-    case PolicyRule::kRuntimeCompiler: return "compile all device code with the file; nothing may be compiled or loaded at run time";
-    case PolicyRule::kDynamicLoading: return "call the CUDA functions directly; cudaGetDriverEntryPoint finds cuTensorMapEncodeTiled";
+    case PolicyRule::kVendorLibrary:
+      return "write the kernel yourself; vendor libraries are what it is measured against";
+    case PolicyRule::kRuntimeCompiler:
+      return "compile all device code with the file; nothing may be compiled or loaded at run time";
+    case PolicyRule::kDynamicLoading:
+      return "call the CUDA functions directly; cudaGetDriverEntryPoint finds cuTensorMapEncodeTiled";
     case PolicyRule::kProcess: return "run() may not start or touch other processes; launch kernels instead";
     case PolicyRule::kThread: return "run() may not start threads; use streams if work should overlap";
     case PolicyRule::kNetwork: return "remove it; a candidate has no network";
     case PolicyRule::kDirectSystemCall: return "remove it; host code needs no system call of its own";
     case PolicyRule::kForeignDeviceCode: return "keep all device code as CUDA source in the file";
     case PolicyRule::kForeignLibrary: return "remove the dependency; only the CUDA, C and C++ runtimes are there";
-    case PolicyRule::kNoEntryPoint: return "export the host function run: PTXBENCH_EXPORT(run) or TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, run)";
+    case PolicyRule::kNoEntryPoint:
+      return "export the host function run: PTXBENCH_EXPORT(run) or TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, run)";
   }
   return "";
 }

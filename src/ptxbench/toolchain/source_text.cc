@@ -31,7 +31,8 @@ class Stripper {
     if (c == '/' && peek(1) == '/') return line_comment();
     if (c == '/' && peek(1) == '*') return block_comment();
     if (c == '"') return is_raw() ? raw_string() : literal('"');
-    if (c == '\'' && !(at_ > 0 && std::isdigit(static_cast<unsigned char>(text_[at_ - 1])))) return literal('\'');  // not 1'000
+    if (c == '\'' && !(at_ > 0 && std::isdigit(static_cast<unsigned char>(text_[at_ - 1]))))
+      return literal('\'');  // not 1'000
     ++at_;
   }
 
@@ -51,7 +52,9 @@ class Stripper {
 
   // Whether the quote at at_ opens R"delimiter( and whether it is that of an #include.
   bool is_raw() const {
-    return at_ > 0 && text_[at_ - 1] == 'R' && (at_ < 2 || !is_word(text_[at_ - 2]) || std::string_view("LuU8").find(text_[at_ - 2]) != std::string_view::npos);
+    return at_ > 0 && text_[at_ - 1] == 'R' &&
+           (at_ < 2 || !is_word(text_[at_ - 2]) ||
+            std::string_view("LuU8").find(text_[at_ - 2]) != std::string_view::npos);
   }
   bool in_include() const {
     const std::size_t begin = text_.rfind('\n', at_) == std::string::npos ? 0 : text_.rfind('\n', at_) + 1;
@@ -89,7 +92,9 @@ namespace {
 std::size_t utf8_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
   const unsigned first = byte(0);
-  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) { return byte(i) >= low && byte(i) <= high; };
+  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return byte(i) >= low && byte(i) <= high;
+  };
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
   if (first >= 0xE0 && first <= 0xEF)
@@ -103,10 +108,13 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
 
 Status check_text(std::string_view text, const std::string& file) {
   const auto refuse = [&](std::size_t at, const char* what) -> Status {
-    const int line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
-    return fail(Error{ErrorKind::kInvalidInput, what, "a candidate is one CUDA source file in UTF-8", {file, line, 0}, {}});
+    const int line =
+        1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    return fail(
+        Error{ErrorKind::kInvalidInput, what, "a candidate is one CUDA source file in UTF-8", {file, line, 0}, {}});
   };
-  if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); })) return refuse(0, "the file is empty");
+  if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); }))
+    return refuse(0, "the file is empty");
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] == '\0') return refuse(at, "the file is binary: it has a NUL byte");
     const std::size_t length = utf8_length(text, at);
@@ -124,7 +132,8 @@ int line_of_call(std::string_view stripped, std::string_view identifier) {
     std::size_t next = at + identifier.size();
     while (next < stripped.size() && std::isspace(static_cast<unsigned char>(stripped[next]))) ++next;
     if (next < stripped.size() && (stripped[next] == '(' || stripped[next] == '<'))
-      return 1 + static_cast<int>(std::count(stripped.begin(), stripped.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+      return 1 +
+             static_cast<int>(std::count(stripped.begin(), stripped.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   }
   return 0;
 }
