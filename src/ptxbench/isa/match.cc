@@ -208,7 +208,7 @@ std::string syntax(FormId id) {
   }
   bool first = true;
   for (const OperandPattern& operand : operand_patterns(id)) {
-    const bool optional = operand.optional || operand.condition != Mod::kNone;
+    const bool optional = operand.optional || !operand.conditions.empty();
     text += fmt::format("{}{}{}{}", optional ? "{" : "", first ? " " : ", ", operand.name, optional ? "}" : "");
     first = false;
   }

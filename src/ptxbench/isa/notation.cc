@@ -59,7 +59,7 @@ struct KindName {
 };
 constexpr KindName kKinds[] = {
     {"dst", OperandShape::kDst},        {"dstw", OperandShape::kDstWide},   {"dsts", OperandShape::kDstSink},
-    {"dpair", OperandShape::kDstPair},  {"ppair", OperandShape::kPredPair}, {"dlist", OperandShape::kDstList},
+    {"dpair", OperandShape::kDstPair},  {"pair", OperandShape::kPairOnly},  {"ppair", OperandShape::kPredPair}, {"dlist", OperandShape::kDstList},
     {"dvec", OperandShape::kDstVec},    {"vecio", OperandShape::kVecInOut}, {"reg", OperandShape::kReg},
     {"val", OperandShape::kVal},        {"valw", OperandShape::kValWide},   {"slist", OperandShape::kSrcList},
     {"vec", OperandShape::kVec},        {"any", OperandShape::kAny},        {"pval", OperandShape::kPredVal},
@@ -105,9 +105,14 @@ OperandPattern make_pattern(const Form& row, std::string_view text) {
   PTXBENCH_CHECK(colon != std::string_view::npos, "form {}: operand '{}' has no kind", row.name, text);
   auto name = text.substr(0, colon);
   if (const auto at = name.find('@'); at != std::string_view::npos) {
-    const auto word = mod_from_spelling(name.substr(at + 1));
-    PTXBENCH_CHECK(word.has_value(), "form {}: unknown word in '{}'", row.name, text);
-    pattern.condition = *word;
+    auto words = name.substr(at + 1);
+    while (!words.empty()) {
+      const auto comma = words.find(',');
+      const auto word = mod_from_spelling(words.substr(0, comma));
+      PTXBENCH_CHECK(word.has_value(), "form {}: unknown word in '{}'", row.name, text);
+      pattern.conditions.push_back(*word);
+      words = comma == std::string_view::npos ? std::string_view{} : words.substr(comma + 1);
+    }
     name = name.substr(0, at);
   }
   if (name.ends_with('?')) {

@@ -1,7 +1,7 @@
 // The operand notation of forms/*.def, decoded.
 //
 //   name{?}{@word}:kind{#count}{.type}{*2}{|kind...}, ...
-//   ?       may be left out                     @word   present exactly when the modifier is
+//   ?       may be left out                     @word,word   present exactly when one of the modifiers is
 //   kind    see OperandShape                    #count  length of the vector: a number, a slot (its number) or a rule's name
 //   .type   a type slot of the form or a type; *2: twice as wide (mul.wide)
 #pragma once
@@ -20,6 +20,7 @@ enum class OperandShape : std::uint8_t {
   kDstWide,   // dstw: the same; may be wider than the type
   kDstSink,   // dsts: a register or '_'
   kDstPair,   // dpair: a register, or 'd|p'; either half may be '_'
+  kPairOnly,  // pair: 'd|p' and nothing else
   kPredPair,  // ppair: a predicate, or 'p|q'; either half may be '_'
   kDstList,   // dlist: a register, or with .vec a vector; elements may be '_' and wider than the type
   kDstVec,    // dvec: a vector that is written; elements may be '_'
@@ -32,7 +33,7 @@ enum class OperandShape : std::uint8_t {
   kAny,       // any: what mov takes: register, immediate, symbol, special register, vector, label of a function
   kPredVal,   // pval: a predicate register, '!p', or an immediate
   kPred,      // pred: a predicate register or '!p'
-  kImm,       // imm: an immediate
+  kImm,       // imm: an immediate; imm#128: this one
   kMem,       // mem: [address]
   kTensor,    // tensor: [map, {coordinates}]
   kOffsets,   // offsets: a vector of im2col offsets
@@ -55,7 +56,7 @@ struct OperandAlternative {
 struct OperandPattern {
   std::string_view name;
   bool optional = false;
-  Mod condition = Mod::kNone;
+  std::vector<Mod> conditions;  // present exactly when one of them is
   std::vector<OperandAlternative> alternatives;
 };
 

@@ -9,7 +9,7 @@
 namespace ptxbench::isa {
 namespace {
 
-enum class RuleKind { kGate, kNeeds, kExcludes };
+enum class RuleKind { kGate, kNeeds, kExcludes, kSaturates, kFloatRounding, kVectorBits };
 
 struct RuleRow {
   RuleKind kind;
@@ -18,6 +18,7 @@ struct RuleRow {
   std::string_view others;
   Version ptx;
   std::string_view targets;
+  unsigned limit = 0;
 };
 #define PTX(major, minor) \
   Version { major, minor }
@@ -26,41 +27,71 @@ constexpr RuleRow kRows[] = {
 #define PTX_GATE(forms, words, ptx, targets) {RuleKind::kGate, forms, words, "", ptx, targets},
 #define PTX_NEEDS(forms, words, others) {RuleKind::kNeeds, forms, words, others, {}, ""},
 #define PTX_EXCLUDES(forms, words, others) {RuleKind::kExcludes, forms, words, others, {}, ""},
+#define PTX_SATURATES(forms) {RuleKind::kSaturates, forms, "", "", {}, ""},
+#define PTX_FLOAT_ROUNDING(forms) {RuleKind::kFloatRounding, forms, "", "", {}, ""},
+#define PTX_VECTOR_BITS(forms, limit) {RuleKind::kVectorBits, forms, "vec=*", "", {}, "", limit},
 #include "ptxbench/isa/rules.def"
+#undef PTX_SATURATES
+#undef PTX_FLOAT_ROUNDING
+#undef PTX_VECTOR_BITS
 #undef PTX_GATE
 #undef PTX_NEEDS
 #undef PTX_EXCLUDES
 };
 #undef PTX
 
+// Words, each perhaps in one slot only.
+struct WordList {
+  struct Item {
+    Slot slot;  // kCount: any
+    Mod word;   // kNone: whatever the slot holds
+  };
+  std::vector<Item> items;
+};
+
 struct Rule {
   RuleKind kind;
-  ModSet words;
-  ModSet others;
+  WordList words;
+  WordList others;
   Version ptx;
   TargetRule targets;
   std::string_view others_text;
+  unsigned limit;
 };
 
-ModSet parse_words(std::string_view text) {
-  ModSet set;
-  while (!text.empty()) {
-    const auto space = text.find(' ');
-    const auto mod = mod_from_spelling(text.substr(0, space));
-    PTXBENCH_CHECK(mod.has_value(), "rules.def: unknown word in '{}'", text);
-    set.set(static_cast<std::size_t>(*mod));
-    text = space == std::string_view::npos ? std::string_view{} : text.substr(space + 1);
+Slot slot_named(std::string_view name) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Slot::kCount); ++i) {
+    if (spelling(static_cast<Slot>(i)) == name) return static_cast<Slot>(i);
   }
-  return set;
+  PTXBENCH_CHECK(false, "rules.def: no slot is called '{}'", name);
 }
 
-// Whether a head is one of the forms named: equal, or followed by a dot.
-bool names_head(std::string_view forms, std::string_view head) {
+WordList parse_words(std::string_view text) {
+  WordList list;
+  while (!text.empty()) {
+    const auto space = text.find(' ');
+    auto word = text.substr(0, space);
+    Slot slot = Slot::kCount;
+    if (const auto equal = word.find('='); equal != std::string_view::npos) {
+      slot = slot_named(word.substr(0, equal));
+      word = word.substr(equal + 1);
+    }
+    const auto mod = word == "*" ? Mod::kNone : mod_from_spelling(word);
+    PTXBENCH_CHECK(mod.has_value(), "rules.def: unknown word '{}'", word);
+    list.items.push_back({slot, *mod});
+    text = space == std::string_view::npos ? std::string_view{} : text.substr(space + 1);
+  }
+  return list;
+}
+
+// Whether the list has the form: by its name, its head, or 'cp.async.*' for all heads that start so.
+bool names_form(std::string_view forms, const Form& form) {
+  const auto head = form.head;
   if (forms.empty()) return true;
   while (!forms.empty()) {
     const auto space = forms.find(' ');
     const auto name = forms.substr(0, space);
-    if (head == name || (name.ends_with(".*") && head.starts_with(name.substr(0, name.size() - 1)))) return true;
+    if (form.name == name || head == name || (name.ends_with(".*") && head.starts_with(name.substr(0, name.size() - 1)))) return true;
     forms = space == std::string_view::npos ? std::string_view{} : forms.substr(space + 1);
   }
   return false;
@@ -70,10 +101,10 @@ const std::vector<std::vector<Rule>>& rules_by_form() {
   static const auto table = [] {
     std::vector<std::vector<Rule>> result(kFormCount);
     for (const RuleRow& row : kRows) {
-      Rule rule{row.kind, parse_words(row.words), parse_words(row.others), row.ptx, parse_target_rule(row.targets), row.others};
+      Rule rule{row.kind, parse_words(row.words), parse_words(row.others), row.ptx, parse_target_rule(row.targets), row.others, row.limit};
       bool used = row.forms == "-";
       for (const Form& form : forms()) {
-        if (!names_head(row.forms, form.head) && row.forms != form.name) continue;
+        if (!names_form(row.forms, form)) continue;
         result[static_cast<std::size_t>(form.id)].push_back(rule);
         used = true;
       }
@@ -84,9 +115,51 @@ const std::vector<std::vector<Rule>>& rules_by_form() {
   return table;
 }
 
-Mod first_of(std::span<const Mod> mods, const ModSet& set) {
-  for (const Mod mod : mods) {
-    if (mod != Mod::kNone && set.test(static_cast<std::size_t>(mod))) return mod;
+Mod slot_value(FormId id, std::span<const Mod> mods, Slot slot) {
+  const auto elements = modifier_elements(id);
+  for (std::size_t i = 0; i < elements.size() && i < mods.size(); ++i) {
+    if (elements[i].slot == slot) return mods[i];
+  }
+  return Mod::kNone;
+}
+
+// Whether every value of the source is one of the destination, so that saturation has nothing to do.
+bool holds_all(Type destination, Type source) {
+  const bool from_signed = type_class(source) == TypeClass::kSigned;
+  const bool to_signed = type_class(destination) == TypeClass::kSigned;
+  if (from_signed) return to_signed && bits(destination) >= bits(source);
+  return to_signed ? bits(destination) > bits(source) : bits(destination) >= bits(source);
+}
+
+std::optional<std::string> float_rounding_problem(FormId id, std::span<const Mod> mods) {
+  const Type destination = type_of(slot_value(id, mods, Slot::kDtype));
+  const Type source = type_of(slot_value(id, mods, Slot::kAtype));
+  const bool same = destination == source;
+  const bool exact = same || bits(destination) > bits(source);
+  const bool rounds = slot_value(id, mods, Slot::kRnd) != Mod::kNone;
+  if (!exact && !rounds) return std::string("a rounding modifier is required: .rn, .rz, .rm or .rp");
+  if (exact && rounds) return std::string("a conversion that is exact takes no rounding modifier");
+  if (!same && slot_value(id, mods, Slot::kIrnd) != Mod::kNone) return std::string("rounding to an integer is for conversions within a type");
+  return std::nullopt;
+}
+
+std::optional<std::string> vector_problem(FormId id, std::span<const Mod> mods, unsigned limit, Target target) {
+  const unsigned count = number_of(slot_value(id, mods, Slot::kVec));
+  const unsigned width = bits(type_of(slot_value(id, mods, Slot::kType)));
+  const unsigned total = count * width;
+  if (total > limit) return fmt::format("a vector of {} bits is over the limit of {}", total, limit);
+  if (count == 8 && width != 32 && limit > 128) return std::string("'.v8' is for types of 32 bits");
+  if (total > 128 && target.sm < 100) return std::string("vectors of 256 bits need sm_100 or later");
+  return std::nullopt;
+}
+
+Mod first_of(FormId id, std::span<const Mod> mods, const WordList& list) {
+  const auto elements = modifier_elements(id);
+  for (const WordList::Item& item : list.items) {
+    for (std::size_t i = 0; i < elements.size() && i < mods.size(); ++i) {
+      if (mods[i] == Mod::kNone || (item.slot != Slot::kCount && elements[i].slot != item.slot)) continue;
+      if (item.word == Mod::kNone || item.word == mods[i]) return mods[i];
+    }
   }
   return Mod::kNone;
 }
@@ -95,8 +168,8 @@ Mod first_of(std::span<const Mod> mods, const ModSet& set) {
 
 std::optional<std::string> broken_rule(FormId id, std::span<const Mod> mods, Version version, Target target) {
   for (const Rule& rule : rules_by_form()[static_cast<std::size_t>(id)]) {
-    const Mod word = first_of(mods, rule.words);
-    if (word == Mod::kNone && rule.words.any()) continue;
+    const Mod word = first_of(id, mods, rule.words);
+    if (word == Mod::kNone && !rule.words.items.empty()) continue;
     switch (rule.kind) {
       case RuleKind::kGate:
         if (version < rule.ptx) {
@@ -107,12 +180,24 @@ std::optional<std::string> broken_rule(FormId id, std::span<const Mod> mods, Ver
         }
         break;
       case RuleKind::kNeeds:
-        if (first_of(mods, rule.others) == Mod::kNone) return fmt::format("'.{}' needs one of: {}", spelling(word), rule.others_text);
+        if (first_of(id, mods, rule.others) == Mod::kNone) return fmt::format("'.{}' needs one of: {}", spelling(word), rule.others_text);
         break;
       case RuleKind::kExcludes:
-        if (const Mod other = first_of(mods, rule.others); other != Mod::kNone) {
+        if (const Mod other = first_of(id, mods, rule.others); other != Mod::kNone) {
           return fmt::format("'.{}' and '.{}' do not go together", spelling(word), spelling(other));
         }
+        break;
+      case RuleKind::kSaturates:
+        if (first_of(id, mods, {{{Slot::kCount, Mod::kSat}}}) != Mod::kNone &&
+            holds_all(type_of(slot_value(id, mods, Slot::kDtype)), type_of(slot_value(id, mods, Slot::kAtype)))) {
+          return std::string("'.sat' has nothing to do between these types");
+        }
+        break;
+      case RuleKind::kFloatRounding:
+        if (auto problem = float_rounding_problem(id, mods)) return problem;
+        break;
+      case RuleKind::kVectorBits:
+        if (auto problem = vector_problem(id, mods, rule.limit, target)) return problem;
         break;
     }
   }

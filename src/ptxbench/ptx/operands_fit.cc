@@ -35,7 +35,12 @@ class Fit {
   std::size_t bad_operand = 0;
 
  private:
-  bool has(isa::Mod word) const { return std::find(mods_.begin(), mods_.end(), word) != mods_.end(); }
+  // A conditional operand that this opcode does not have.
+  bool absent(const OperandPattern& pattern) const {
+    return !pattern.conditions.empty() && std::none_of(pattern.conditions.begin(), pattern.conditions.end(), [&](isa::Mod word) {
+      return std::find(mods_.begin(), mods_.end(), word) != mods_.end();
+    });
+  }
 
   // Patterns from p against operands from o.
   bool match(std::size_t p, std::size_t o) {
@@ -45,12 +50,10 @@ class Fit {
       return false;
     }
     const OperandPattern& pattern = patterns_[p];
-    if (pattern.condition != isa::Mod::kNone) {
-      if (!has(pattern.condition)) return match(p + 1, o);
-      if (o == operands_.size()) {
-        note(o, fmt::format("needs the operand '{}', because of '.{}'", pattern.name, isa::spelling(pattern.condition)));
-        return false;
-      }
+    if (absent(pattern)) return match(p + 1, o);
+    if (!pattern.conditions.empty() && o == operands_.size()) {
+      note(o, fmt::format("needs the operand '{}', because of '.{}'", pattern.name, isa::spelling(pattern.conditions[0])));
+      return false;
     }
     if (o == operands_.size()) {
       if (pattern.optional) return match(p + 1, o);
@@ -76,9 +79,8 @@ class Fit {
     std::size_t least = 0;
     std::size_t most = 0;
     for (const OperandPattern& pattern : patterns_) {
-      const bool absent = pattern.condition != isa::Mod::kNone && !has(pattern.condition);
-      most += !absent;
-      least += !absent && !pattern.optional;
+      most += !absent(pattern);
+      least += !absent(pattern) && !pattern.optional;
     }
     if (least == most) return fmt::format("{} operand{}", most, most == 1 ? "" : "s");
     return fmt::format("{} to {} operands", least, most);
@@ -111,23 +113,24 @@ class Fit {
     const unsigned count = isa::vector_length(form_, mods_, alternative.count);
     const auto reg = [&](const Operand& o) { return is_reg_of(alternative, o); };
     const auto reg_or_sink = [&](const Operand& o) { return o.kind == OperandKind::kSink || is_reg_of(alternative, o); };
-    const auto value = [&](const Operand& o) { return o.kind == OperandKind::kImm || is_reg_of(alternative, o) || o.kind == OperandKind::kSpecial; };
+    const auto value = [&](const Operand& o) { return o.kind == OperandKind::kImm || is_reg_of(alternative, o); };
     switch (alternative.shape) {
       case OperandShape::kDst:
       case OperandShape::kDstWide:
       case OperandShape::kReg: return reg(operand);
       case OperandShape::kDstSink: return reg_or_sink(operand);
       case OperandShape::kDstPair: return operand.kind == OperandKind::kPair ? fits_pair(operand, false) : reg_or_sink(operand);
+      case OperandShape::kPairOnly: return operand.kind == OperandKind::kPair && fits_pair(operand, false);
       case OperandShape::kPredPair: return operand.kind == OperandKind::kPair ? fits_pair(operand, true) : is_pred(operand) || operand.kind == OperandKind::kSink;
       case OperandShape::kDstList:
-        return wants_vector(operand) ? is_vector(operand, vec_count_, reg_or_sink) : reg_or_sink(operand) && operand.kind != OperandKind::kSink;
+        return wants_vector(operand) ? is_vector(operand, wanted_length(), reg_or_sink) : reg(operand);
       case OperandShape::kDstVec:
-        return is_vector(operand, count, reg_or_sink) || (count == 1 && reg(operand) && form_takes_scalar());
+        return is_vector(operand, count, reg_or_sink) || (count == 1 && reg(operand));
       case OperandShape::kVecInOut:
-      case OperandShape::kVec: return is_vector(operand, count, value) || (count == 1 && reg(operand) && form_takes_scalar());
+      case OperandShape::kVec: return is_vector(operand, count, value) || (count == 1 && reg(operand));
       case OperandShape::kVal:
       case OperandShape::kValWide: return value(operand);
-      case OperandShape::kSrcList: return wants_vector(operand) ? is_vector(operand, vec_count_, value) : value(operand);
+      case OperandShape::kSrcList: return wants_vector(operand) ? is_vector(operand, wanted_length(), value) : value(operand);
       case OperandShape::kAny: return fits_any_source(operand, value);
       case OperandShape::kPredVal: return is_pred(operand) || (operand.kind == OperandKind::kImm) || is_pred_sreg(operand);
       case OperandShape::kPred: return is_pred(operand);
@@ -145,13 +148,12 @@ class Fit {
     return false;
   }
 
-  // A vector of one register may be written without braces where ptxas takes it: never for matrix fragments of one register
-  // in mma, always in ldmatrix.
-  bool form_takes_scalar() const { return true; }
 
   bool wants_vector(const Operand& operand) const {
-    return has_vec_slot_ ? vec_count_ != 0 : operand.kind == OperandKind::kVector;
+    return vec_count_ != 0 || operand.kind == OperandKind::kVector;
   }
+  // Without .vec a vector of one element is as good as the element; mov takes any (its width is checked later).
+  unsigned wanted_length() const { return has_vec_slot_ && vec_count_ == 0 ? 1 : vec_count_; }
 
   bool fits_pair(const Operand& pair, bool first_is_pred) const {
     const auto halves = function_.elements(pair);
@@ -165,7 +167,7 @@ class Fit {
 
   template <class Value>
   bool fits_any_source(const Operand& operand, Value value) const {
-    return value(operand) || operand.kind == OperandKind::kSymbol || is_vector(operand, 0, value);
+    return value(operand) || operand.kind == OperandKind::kSymbol || operand.kind == OperandKind::kSpecial || is_vector(operand, 0, value);
   }
 
   std::string describe(const OperandPattern& pattern) const {
@@ -185,6 +187,7 @@ class Fit {
       case OperandShape::kReg: return alternative.type == isa::Type::kPred ? "a predicate register" : "a register";
       case OperandShape::kDstSink: return "a register or '_'";
       case OperandShape::kDstPair: return "a register or a pair 'd|p'";
+      case OperandShape::kPairOnly: return "a pair 'd|p'";
       case OperandShape::kPredPair: return "a predicate or a pair 'p|q'";
       case OperandShape::kDstList:
       case OperandShape::kSrcList: return vec_count_ != 0 ? fmt::format("a vector of {}", vec_count_) : "a register";

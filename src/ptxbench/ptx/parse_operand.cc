@@ -165,15 +165,14 @@ bool Parser::vector(Function& function, char close, Operand& result) {
   return true;
 }
 
-// + 4, - 4, +-4
+// + 4, +-4
 bool Parser::address_offset(std::int64_t& offset) {
   while (peek().is('+') || peek().is('-')) {
-    bool negative = take().is('-');
-    if (peek().is('-') || peek().is('+')) negative ^= take().is('-');
+    if (peek().is('-')) return error(peek(), "an offset starts with '+'", "write '+-4' for minus four");
+    take();
+    const bool negative = accept('-');
     std::uint64_t value = 0;
-    const Token token = peek();
     if (!expect_unsigned("a byte offset", ~std::uint64_t{0}, value)) return false;
-    (void)token;
     offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) + (negative ? 0 - value : value));
   }
   return true;

@@ -95,6 +95,10 @@ class Validator {
     switch (operand.kind) {
       case OperandKind::kSpecial: {
         const isa::SregInfo& info = isa::info(operand.sreg);
+        if (type != Type::kNone && isa::bits(info.type) != isa::bits(type)) {
+          report(instruction, operand.column, fmt::format("'{}' has {} bits, '.{}' has {}", info.spelling, isa::bits(info.type), isa::spelling(type), isa::bits(type)));
+          return false;
+        }
         if (module_.target.sm >= info.min_sm && module_.version >= info.min_ptx) return true;
         report(instruction, operand.column, fmt::format("'{}' needs sm_{} and PTX {}.{}", info.spelling, info.min_sm, info.min_ptx.major, info.min_ptx.minor));
         return false;
@@ -142,6 +146,10 @@ class Validator {
     return false;
   }
 
+  static bool is_list(const OperandAlternative& alternative) {
+    return alternative.shape == OperandShape::kDstList || alternative.shape == OperandShape::kSrcList;
+  }
+
   bool reg(const Function& function, const Instruction& instruction, const Operand& operand, const OperandAlternative& alternative, Type type,
            unsigned factor) {
     if (type == Type::kNone) return true;
@@ -151,15 +159,16 @@ class Validator {
     const unsigned have = isa::bits(found.type);
     bool good = false;
     const bool may_widen = alternative.shape == OperandShape::kDstWide || alternative.shape == OperandShape::kValWide ||
-                           alternative.shape == OperandShape::kDstList || alternative.shape == OperandShape::kSrcList;
+                           (is_list(alternative) && isa::form(instruction.form).form_class == isa::FormClass::kMemory);
     const bool bits_only = is_alternate(type);
     if (bits_only) {
-      good = isa::type_class(found.type) == TypeClass::kBits && (have == width || (width < 16 && have == 16));
+      good = isa::type_class(found.type) == TypeClass::kBits && (have == width || (width < 16 && have == 16) || (may_widen && have > width));
     } else if (have == width) {
       good = classes_agree(found.type, type);
     } else if (may_widen && have > width) {
       // PTX manual, "Operand Size Exceeding Instruction-Type Size".
-      good = is_float(type) ? isa::type_class(found.type) == TypeClass::kBits : !is_float(found.type) && have <= 64;
+      if (is_float(type)) good = isa::type_class(found.type) == TypeClass::kBits;
+      else good = isa::type_class(type) == TypeClass::kBits || !is_float(found.type);
     }
     if (good) return true;
     report(instruction, operand.column,
@@ -170,9 +179,23 @@ class Validator {
   }
 
   bool immediate(const Instruction& instruction, const Operand& operand, const OperandAlternative& alternative, Type type) {
-    if (operand.imm_kind == ImmKind::kInteger) return true;
-    if (alternative.shape != OperandShape::kImm && (is_float(type) || isa::type_class(type) == TypeClass::kBits)) return true;
-    report(instruction, operand.column, "a floating-point constant where an integer is expected");
+    if (alternative.shape == OperandShape::kImm && !alternative.count.empty() &&
+        (operand.imm_kind != ImmKind::kInteger || fmt::format("{}", operand.value) != alternative.count)) {
+      report(instruction, operand.column, fmt::format("this constant must be {}", alternative.count));
+      return false;
+    }
+    const bool is_integer = operand.imm_kind == ImmKind::kInteger;
+    if (is_alternate(type) || type == Type::kF16) {
+      report(instruction, operand.column, fmt::format("'.{}' takes no constants", isa::spelling(type)), "move the bits into a register first");
+      return false;
+    }
+    if (is_float(type) ? !is_integer : is_integer) return true;
+    if (isa::type_class(type) == TypeClass::kBits && alternative.shape != OperandShape::kImm) return true;
+    if (is_integer) {
+      report(instruction, operand.column, "an integer constant where a floating-point one is expected", "write 1.0 or 0f3F800000");
+    } else {
+      report(instruction, operand.column, "a floating-point constant where an integer is expected");
+    }
     return false;
   }
 
