@@ -156,7 +156,8 @@ std::string describe_failure(const schema::FamilyFigures& family, RuleSet rules)
       text +=
           fmt::format("{} of {} elements have an absolute and a relative error above 1e-2", failing, output.elements);
     } else if (output.strict_measure == "exact bits") {
-      text += fmt::format("{} of {} elements differ from the one right bit pattern", failing, output.elements);
+      text += fmt::format("{} of {} elements differ from the one right bit pattern (the limit is 0)", failing,
+                          output.elements);
     } else {
       text += fmt::format("{} of {} rows exceed the limit, the worst with a {} error of {:.3g} (limit {:.3g})", failing,
                           output.rows, output.strict_measure, output.strict_worst, output.strict_limit);

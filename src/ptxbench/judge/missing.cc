@@ -8,6 +8,7 @@
 
 #include "ptxbench/judge/bf16.h"
 #include "ptxbench/judge/ranges.h"
+#include "ptxbench/judge/softmax_hints.h"
 
 namespace ptxbench::judge {
 namespace {
@@ -101,6 +102,8 @@ void hint_missing(const Problem& problem, const FamilyPart& part, const InputSet
     hint_signature(problem, inputs, output, rows, hints);
   else if (gemm)
     hint_k_blocks(problem, inputs, output, rows, hints);
+  else if (rows_are_queries)
+    hint_softmax(problem, inputs, output, rows, hints);
 }
 
 }  // namespace ptxbench::judge
