@@ -87,7 +87,10 @@ class Validator {
 
   Type wanted_type(const Instruction& instruction, const OperandAlternative& alternative) const {
     if (alternative.type_slot == isa::Slot::kCount) return alternative.type;
-    return instruction.type(alternative.type_slot);
+    const Type type = instruction.type(alternative.type_slot);
+    // Half-precision accumulators of wgmma travel in pairs, one 32-bit register for two.
+    if (type == Type::kF16 && alternative.shape == OperandShape::kVecInOut) return Type::kF16x2;
+    return type;
   }
 
   bool operand(const Function& function, const Instruction& instruction, const Operand& operand, const OperandAlternative& alternative) {
