@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace ptxbench::emu::test {
@@ -35,9 +36,32 @@ inline uint64_t capture_hash(const void* data, size_t size) {
   return hash;
 }
 
+// A recorded hash: 16 digits, or 8 of the hash folded.
+struct RecordedHash {
+  uint64_t value = 0;
+  bool folded = false;
+
+  bool matches(uint64_t hash) const { return value == (folded ? (hash ^ hash >> 32) & 0xffffffffu : hash); }
+};
+
 struct Recorded {
-  std::vector<uint64_t> words;   // sampled values
-  std::vector<uint64_t> hashes;  // of equal slices
+  std::vector<uint64_t> words;       // sampled values
+  std::vector<RecordedHash> hashes;  // of equal slices
+  std::string text;                  // all of it
+
+  // All samples and hashes are those of `data`.
+  template <class T>
+  bool matches(const std::vector<T>& data) const {
+    if (words.size() + hashes.size() == 0) return false;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (i >= data.size() || words[i] != static_cast<std::make_unsigned_t<T>>(data[i])) return false;
+    }
+    for (size_t s = 0; s < hashes.size(); ++s) {
+      const size_t begin = data.size() * s / hashes.size(), end = data.size() * (s + 1) / hashes.size();
+      if (!hashes[s].matches(capture_hash(data.data() + begin, (end - begin) * sizeof(T)))) return false;
+    }
+    return true;
+  }
 };
 
 // Every recorded case of one topic by name; empty if the file is not there.
@@ -49,9 +73,15 @@ inline std::map<std::string, Recorded> recorded_cases(const std::string& topic) 
     if (line.empty() || line[0] == '#' || colon == std::string::npos) continue;
     std::istringstream rest(line.substr(colon + 2));
     Recorded record;
+    record.text = line.substr(colon + 2);
     for (std::string word; rest >> word;) {
       const bool hash = word[0] == '#';
-      (hash ? record.hashes : record.words).push_back(std::strtoull(word.c_str() + (hash ? 1 : 0), nullptr, 16));
+      const uint64_t value = std::strtoull(word.c_str() + (hash ? 1 : 0), nullptr, 16);
+      if (hash) {
+        record.hashes.push_back({value, word.size() == 9});
+      } else {
+        record.words.push_back(value);
+      }
     }
     cases[line.substr(0, colon)] = record;
   }

@@ -144,11 +144,7 @@ TEST_F(WgmmaNumericsCapture, RandomInputs) {
         for (size_t i = 0; i < record.words.size(); ++i) EXPECT_EQ(d[i], record.words[i]) << name << ' ' << i;
         ASSERT_EQ(record.hashes.size(), 8u) << name;
         const std::vector<uint16_t> narrow(d.begin(), d.end());
-        for (size_t s = 0; s < 8; ++s) {
-          const uint64_t hash = kind == kF16F16 ? test::capture_hash(narrow.data() + 64 * s, 128)
-                                                : test::capture_hash(d.data() + 64 * s, 256);
-          EXPECT_EQ(hash, record.hashes[s]) << name << " slice " << s;
-        }
+        EXPECT_TRUE(kind == kF16F16 ? record.matches(narrow) : record.matches(d)) << name;
         ++compared;
       }
     }
@@ -357,10 +353,7 @@ TEST_F(Hopper, RandomSumsOfMmaSync) {
       const Recorded& record = recorded(cases, name);
       for (size_t i = 0; i < record.words.size(); ++i) EXPECT_EQ(d[i], record.words[i]) << name << ' ' << i;
       ASSERT_EQ(record.hashes.size(), 8u);
-      for (size_t s = 0; s < 8; ++s) {
-        const size_t begin = d.size() * s / 8, end = d.size() * (s + 1) / 8;
-        EXPECT_EQ(test::capture_hash(d.data() + begin, (end - begin) * 4), record.hashes[s]) << name << " slice " << s;
-      }
+      EXPECT_TRUE(record.matches(d)) << name;
     }
   }
 }

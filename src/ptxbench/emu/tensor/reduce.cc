@@ -53,10 +53,9 @@ T xor_bits(T a, T b) {
 uint32_t increment(uint32_t value, uint32_t limit) { return value >= limit ? 0 : value + 1; }
 uint32_t decrement(uint32_t value, uint32_t limit) { return value == 0 || value > limit ? limit : value - 1; }
 
-float flush(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
-// "flushes subnormal inputs and results to sign-preserving zero"; NaN becomes the canonical one.
+// The manual says that the f32 addition flushes denormals; an H200 keeps them (captures mbarrier_bulk). NaN is the canonical one.
 float add_f32(float a, float b) {
-  const float sum = flush(flush(a) + flush(b));
+  const float sum = a + b;
   return std::isnan(sum) ? std::bit_cast<float>(0x7fffffffu) : sum;
 }
 double add_f64(double a, double b) { return a + b; }

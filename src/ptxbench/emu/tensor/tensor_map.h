@@ -1,6 +1,6 @@
 // CUtensorMap (128 opaque bytes, 64-byte aligned). The driver keeps its encoding private; so this is ours: a magic word,
 // the fields, a check sum, so that bytes which no encoder wrote are refused instead of read.
-// Rules: CUDA Driver API, cuTensorMapEncodeTiled. Enumerators have the values of the driver's enums.
+// Rules: CUDA Driver API, cuTensorMapEncodeTiled, and what the driver of an H200 takes (tests/captures/tensor_map_rules). Enumerators have the values of the driver's enums.
 #pragma once
 
 #include <array>
@@ -69,11 +69,13 @@ struct TensorMap {
   std::array<uint64_t, kMaxTensorRank> dims{};             // elements; dims above rank are 1
   std::array<uint64_t, kMaxTensorRank> strides{};          // bytes; [0] = element size; strides above rank are 0
   std::array<uint32_t, kMaxTensorRank> box{};              // as given; above rank 1
-  std::array<uint32_t, kMaxTensorRank> element_strides{};  // [0] is 1
+  std::array<uint32_t, kMaxTensorRank> element_strides{};  // as given; [0] changes nothing
 
   uint32_t element_size() const { return element_bytes(type); }
   // Elements that one tile holds along dimension i: ceil(box / element stride).
-  uint32_t tile_dim(unsigned i) const { return (box[i] + element_strides[i] - 1) / element_strides[i]; }
+  uint32_t tile_dim(unsigned i) const {
+    return i == 0 ? box[0] : (box[i] + element_strides[i] - 1) / element_strides[i];
+  }
   uint32_t tile_rows() const {
     uint32_t rows = 1;
     for (unsigned i = 1; i < rank; ++i) rows *= tile_dim(i);

@@ -15,17 +15,23 @@ struct TileRow {
   uint32_t begin = 0, end = 0;  // bytes of the row that are inside, as offsets in the row; begin == end: none
 };
 
+// Where a row of the tensor ends: loads see its last element, stores and reductions write whole 16-byte chunks, so that they
+// also write the padding of a row whose length is no multiple of 16 bytes (seen on an H200: captures tma_tensor).
+enum class RowEnd : uint8_t { kElement, kChunk };
+
 class TileWalk {
  public:
-  TileWalk(const TensorMap& map, TileCoords coords) : map_(map), rows_(map.tile_rows()), pitch_(map.row_pitch()) {
+  TileWalk(const TensorMap& map, TileCoords coords, RowEnd row_end)
+      : map_(map), rows_(map.tile_rows()), pitch_(map.row_pitch()) {
     for (unsigned i = 0; i < map.rank; ++i) start_[i] = coords[i];
-    const int64_t size = map.element_size(), width = map.box[0];
-    const int64_t first = start_[0] < 0 ? -start_[0] : 0;
-    const int64_t room = static_cast<int64_t>(map.dims[0]) - start_[0];
-    const int64_t last = room < width ? room : width;
+    const int64_t size = map.element_size(), start = start_[0] * size, width = map.row_bytes();
+    int64_t length = static_cast<int64_t>(map.dims[0]) * size;
+    if (row_end == RowEnd::kChunk) length = (length + 15) / 16 * 16;
+    const int64_t first = start < 0 ? -start : 0;
+    const int64_t last = length - start < width ? length - start : width;
     if (first < last) {
-      begin_ = static_cast<uint32_t>(first * size);
-      end_ = static_cast<uint32_t>(last * size);
+      begin_ = static_cast<uint32_t>(first);
+      end_ = static_cast<uint32_t>(last);
     }
   }
 

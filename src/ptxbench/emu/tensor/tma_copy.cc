@@ -7,6 +7,7 @@
 
 #include "ptxbench/emu/tensor/reduce.h"
 #include "ptxbench/emu/tensor/tile_walk.h"
+#include "ptxbench/numeric/half.h"
 
 namespace ptxbench::emu {
 namespace {
@@ -29,18 +30,28 @@ class GlobalRows {
       last += static_cast<uint64_t>(high) * map.strides[i];
     }
     begin_ = first;
-    const uint64_t bytes = last + map.element_size() - first;
+    const int64_t room = (static_cast<int64_t>(map.dims[0]) - coords[0]) * map.element_size();
+    if (room >= 0 && room < map.row_bytes()) last_element_ = static_cast<uint32_t>(room);
+    const uint64_t bytes = (last + map.element_size() - first + 15) / 16 * 16;
     whole_ = last >= first ? view.surround(first, bytes, access) : nullptr;
   }
 
-  Checked<std::byte*> row(uint64_t address, uint32_t bytes) {
-    if (whole_ != nullptr) return whole_ + (address - begin_);
-    return view_.resolve(address, bytes, access_);
+  // `end` of the row may be moved back: a row's padding need not be memory.
+  Checked<std::byte*> row(const TileRow& row, uint32_t* end) {
+    if (whole_ != nullptr) return whole_ + (row.global_address - begin_);
+    Checked<std::byte*> memory = view_.resolve(row.global_address, *end - row.begin, access_);
+    if (memory || *end == exact_end(row)) return memory;
+    *end = exact_end(row);
+    return view_.resolve(row.global_address, *end - row.begin, access_);
   }
 
  private:
+  // Where the last element of the tensor's row ends, if the row of the tile reaches it.
+  uint32_t exact_end(const TileRow& row) const { return std::min(row.end, last_element_); }
+
   GlobalView& view_;
   MemoryAccess access_;
+  uint32_t last_element_ = ~0u;  // end of the tensor's row, as an offset in the row of the tile
   uint64_t begin_ = 0;
   std::byte* whole_ = nullptr;
 };
@@ -60,13 +71,11 @@ void for_each_piece(Swizzle swizzle, SharedView shared, uint32_t row, uint32_t b
   }
 }
 
-// What out-of-bounds elements become, as 16 bytes. The canonical NaN of the type.
+// What out-of-bounds elements become, as 16 bytes.
 std::array<std::byte, kChunk> fill_pattern(const TensorMap& map) {
   std::array<std::byte, kChunk> pattern{};
   if (map.oob_fill == OobFill::kZeros) return pattern;
-  const uint32_t size = map.element_size();
-  for (uint32_t i = 0; i < kChunk; ++i) pattern[i] = std::byte{0xff};
-  for (uint32_t i = size - 1; i < kChunk; i += size) pattern[i] = std::byte{0x7f};
+  for (uint32_t i = 0; i < kChunk; ++i) pattern[i] = std::byte{i % 2 == 0 ? uint8_t{0xf7} : uint8_t{0x7f}};
   return pattern;
 }
 
@@ -125,25 +134,56 @@ ReduceType reduce_type(TensorDataType type, ReduceOp op) {
   }
 }
 
-// Loads that convert elements on the way: what exactly they do is not documented.
-Checked<void> check_type(const TensorMap& map, const char* what) {
-  switch (map.type) {
+bool is_reducible(TensorDataType type, ReduceOp op) {
+  switch (type) {
+    case TensorDataType::kU8:
+    case TensorDataType::kU16:
     case TensorDataType::kF32Ftz:
     case TensorDataType::kTF32:
-    case TensorDataType::kTF32Ftz:
-      return fault(FaultKind::kUnsupported, "tensor maps that convert elements are not emulated",
-                   fmt::format("{} of a tensor of type {}", what, to_string(map.type)));
-    default: return {};
+    case TensorDataType::kTF32Ftz: return false;
+    case TensorDataType::kS64: return op == ReduceOp::kMin || op == ReduceOp::kMax;  // bitwise: illegal on an H200
+    default: return true;
   }
+}
+
+bool rounds_to_tf32(TensorDataType type) { return type == TensorDataType::kTF32 || type == TensorDataType::kTF32Ftz; }
+
+void copy_as_tf32(std::byte* to, const std::byte* from, uint32_t bytes) {
+  for (uint32_t i = 0; i < bytes; i += sizeof(float)) {
+    float value;
+    std::memcpy(&value, from + i, sizeof value);
+    const uint32_t bits = numeric::f32_to_tf32(value, {numeric::Rounding::kNearestEven}) & 0xffffe000u;
+    std::memcpy(to + i, &bits, sizeof bits);
+  }
+}
+
+// Stores and reductions: the rules of the tile, and no negative coordinates.
+Checked<uint32_t> check_write(const TensorMap& map, TileCoords coords, SharedView shared, uint32_t shared_address) {
+  for (size_t i = 0; i < coords.size(); ++i) {
+    if (coords[i] >= 0) continue;
+    return fault(FaultKind::kOutOfBounds, "coordinates of a tensor store or reduction are not negative",
+                 fmt::format("coordinate {} is {}; the hardware stops with an illegal instruction", i, coords[i]));
+  }
+  return tma_check_tile(map, coords, shared, shared_address);
 }
 
 }  // namespace
 
-Checked<uint32_t> tma_check_tile(const TensorMap& map, TileCoords coords, SharedView shared, uint32_t shared_address) {
+Checked<void> tma_check_coords(const TensorMap& map, TileCoords coords) {
   if (coords.size() != map.rank) {
     return fault(FaultKind::kBadDescriptor, "the dimension of the instruction is the rank of the tensor map",
                  fmt::format("{} coordinates for a tensor of rank {}", coords.size(), map.rank));
   }
+  if (const int64_t offset = int64_t{coords[0]} * map.element_size(); offset % kBulkAlignment != 0) {
+    return fault(
+        FaultKind::kMisaligned, "the first coordinate of a tensor copy is a multiple of 16 bytes",
+        fmt::format("coordinate 0 is {}, {} bytes; the hardware stops with an illegal instruction", coords[0], offset));
+  }
+  return {};
+}
+
+Checked<uint32_t> tma_check_tile(const TensorMap& map, TileCoords coords, SharedView shared, uint32_t shared_address) {
+  if (auto good = tma_check_coords(map, coords); !good) return tl::unexpected(good.error());
   if (shared_address % kTileAlignment != 0) return misaligned("shared address", shared_address, kTileAlignment);
   if (auto inside = check_shared(shared, shared_address, map.shared_bytes()); !inside) {
     return tl::unexpected(inside.error());
@@ -155,24 +195,28 @@ Checked<uint32_t> tma_load_tile(const TensorMap& map, TileCoords coords, GlobalV
                                 uint32_t shared_address) {
   const Checked<uint32_t> bytes = tma_check_tile(map, coords, shared, shared_address);
   if (!bytes) return bytes;
-  if (auto known = check_type(map, "a load"); !known) return tl::unexpected(known.error());
   const auto pattern = fill_pattern(map);
+  const bool tf32 = rounds_to_tf32(map.type);
   const uint32_t width = map.row_bytes();
   GlobalRows rows(map, coords, global, MemoryAccess::kRead);
-  TileWalk walk(map, coords);
+  TileWalk walk(map, coords, RowEnd::kElement);
   for (uint32_t i = 0; i < walk.rows(); ++i) {
     const TileRow row = walk.next();
     const uint32_t to = shared_address + row.shared_offset;
     if (row.begin > 0 || row.begin == row.end)
       fill(shared, map.swizzle, to, 0, row.begin == row.end ? width : row.begin, pattern);
     if (row.begin == row.end) continue;
-    const Checked<std::byte*> from = rows.row(row.global_address, row.end - row.begin);
+    uint32_t end = row.end;
+    const Checked<std::byte*> from = rows.row(row, &end);
     if (!from) return tl::unexpected(from.error());
     for_each_piece(map.swizzle, shared, to, row.begin, row.end, [&](std::byte* piece, uint32_t at, uint32_t n) {
-      if (n == kChunk) {
-        std::memcpy(piece, *from + (at - row.begin), kChunk);  // a constant size, so that it is two moves
+      const std::byte* source = *from + (at - row.begin);
+      if (tf32) {
+        copy_as_tf32(piece, source, n);
+      } else if (n == kChunk) {
+        std::memcpy(piece, source, kChunk);  // a constant size, so that it is two moves
       } else {
-        std::memcpy(piece, *from + (at - row.begin), n);
+        std::memcpy(piece, source, n);
       }
     });
     if (row.end < width) fill(shared, map.swizzle, to, row.end, width, pattern);
@@ -182,18 +226,18 @@ Checked<uint32_t> tma_load_tile(const TensorMap& map, TileCoords coords, GlobalV
 
 Checked<uint32_t> tma_store_tile(const TensorMap& map, TileCoords coords, GlobalView& global, SharedView shared,
                                  uint32_t shared_address) {
-  const Checked<uint32_t> bytes = tma_check_tile(map, coords, shared, shared_address);
+  const Checked<uint32_t> bytes = check_write(map, coords, shared, shared_address);
   if (!bytes) return bytes;
-  if (auto known = check_type(map, "a store"); !known) return tl::unexpected(known.error());
   GlobalRows rows(map, coords, global, MemoryAccess::kWrite);
-  TileWalk walk(map, coords);
+  TileWalk walk(map, coords, RowEnd::kChunk);
   for (uint32_t i = 0; i < walk.rows(); ++i) {
     const TileRow row = walk.next();
     if (row.begin == row.end) continue;
-    const Checked<std::byte*> to = rows.row(row.global_address, row.end - row.begin);
+    uint32_t end = row.end;
+    const Checked<std::byte*> to = rows.row(row, &end);
     if (!to) return tl::unexpected(to.error());
     for_each_piece(
-        map.swizzle, shared, shared_address + row.shared_offset, row.begin, row.end,
+        map.swizzle, shared, shared_address + row.shared_offset, row.begin, end,
         [&](const std::byte* piece, uint32_t at, uint32_t n) { std::memcpy(*to + (at - row.begin), piece, n); });
   }
   return bytes;
@@ -201,24 +245,24 @@ Checked<uint32_t> tma_store_tile(const TensorMap& map, TileCoords coords, Global
 
 Checked<uint32_t> tma_reduce_tile(const TensorMap& map, TileCoords coords, ReduceOp op, GlobalView& global,
                                   SharedView shared, uint32_t shared_address) {
-  const Checked<uint32_t> bytes = tma_check_tile(map, coords, shared, shared_address);
+  const Checked<uint32_t> bytes = check_write(map, coords, shared, shared_address);
   if (!bytes) return bytes;
-  if (auto known = check_type(map, "a reduction"); !known) return tl::unexpected(known.error());
-  if (map.element_size() == 1 || map.type == TensorDataType::kU16) {
+  if (!is_reducible(map.type, op)) {
     return fault(FaultKind::kUnsupported, "cp.reduce.async.bulk.tensor has a table of operations and element types",
-                 fmt::format("a reduction of a tensor of type {} is not in it", to_string(map.type)));
+                 fmt::format("this reduction of a tensor of type {} is not in it", to_string(map.type)));
   }
   const Checked<ReduceFunction> reduce = reduce_function(op, reduce_type(map.type, op), false);
   if (!reduce) return tl::unexpected(reduce.error());
   GlobalRows rows(map, coords, global, MemoryAccess::kReadWrite);
-  TileWalk walk(map, coords);
+  TileWalk walk(map, coords, RowEnd::kChunk);
   for (uint32_t i = 0; i < walk.rows(); ++i) {
     const TileRow row = walk.next();
     if (row.begin == row.end) continue;
-    const Checked<std::byte*> to = rows.row(row.global_address, row.end - row.begin);
+    uint32_t end = row.end;
+    const Checked<std::byte*> to = rows.row(row, &end);
     if (!to) return tl::unexpected(to.error());
     for_each_piece(
-        map.swizzle, shared, shared_address + row.shared_offset, row.begin, row.end,
+        map.swizzle, shared, shared_address + row.shared_offset, row.begin, end,
         [&](const std::byte* piece, uint32_t at, uint32_t n) { (*reduce)(*to + (at - row.begin), piece, n); });
   }
   return bytes;

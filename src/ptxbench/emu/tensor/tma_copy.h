@@ -21,8 +21,10 @@ enum class ReduceType : uint8_t { kU32, kS32, kU64, kS64, kB32, kB64, kF16, kBF1
 using TileCoords = std::span<const int32_t>;
 
 // Each returns map.tile_bytes(). The tile covers [shared_address, + map.shared_bytes()). A load writes every element of
-// the box: those out of bounds become zero, or the NaN pattern if the map says so. Stores and reductions leave
-// out-of-bounds elements of the tensor alone. shared_address: multiple of 128.
+// the box: those out of bounds become zero, or 0x7ff7 in each 16 bits if the map asks for NaN; elements of type TFLOAT32
+// are rounded to tf32. Stores and reductions leave out-of-bounds elements of the tensor alone. shared_address: multiple of 128.
+// Beyond the manual, from an H200 (tests/captures: tma_tensor, traps): the first coordinate must be a multiple of 16 bytes, and
+// the coordinates of stores and reductions must not be negative; else the hardware stops with an illegal instruction.
 Checked<uint32_t> tma_load_tile(const TensorMap& map, TileCoords coords, GlobalView& global, SharedView shared,
                                 uint32_t shared_address);
 Checked<uint32_t> tma_store_tile(const TensorMap& map, TileCoords coords, GlobalView& global, SharedView shared,
@@ -30,8 +32,10 @@ Checked<uint32_t> tma_store_tile(const TensorMap& map, TileCoords coords, Global
 Checked<uint32_t> tma_reduce_tile(const TensorMap& map, TileCoords coords, ReduceOp op, GlobalView& global,
                                   SharedView shared, uint32_t shared_address);
 
-// The rules of a tile operation without the copy (prefetch.tensor; or to fault at issue rather than at completion).
+// The rules of a tile load without the copy (to fault at issue rather than at completion), and those of the map and the coordinates
+// alone (prefetch.tensor).
 Checked<uint32_t> tma_check_tile(const TensorMap& map, TileCoords coords, SharedView shared, uint32_t shared_address);
+Checked<void> tma_check_coords(const TensorMap& map, TileCoords coords);
 
 // The 1-D forms. Addresses and size: multiples of 16.
 Checked<uint32_t> bulk_load(uint64_t global_address, uint32_t bytes, GlobalView& global, SharedView shared,
