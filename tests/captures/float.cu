@@ -144,6 +144,17 @@ SPECIAL(ex2_ftz, "ex2.approx.ftz.f32") SPECIAL(rcp_ftz, "rcp.approx.ftz.f32")
       std::memcpy(&single[2], &c, 4);
       if ((single[2] & 0x7F800000) == 0x7F800000) single[2] = 0x7FC00000;  // hosts differ in the NaN they make
       single[2] += random.below(3);
+      double d, e;
+      std::memcpy(&d, &twice[0], 8);
+      std::memcpy(&e, &twice[1], 8);
+      double f = -d * e;
+      std::memcpy(&twice[2], &f, 8);
+      if ((twice[2] & 0x7FF0000000000000) == 0x7FF0000000000000) twice[2] = 0x7FF8000000000000;
+      twice[2] += random.below(3);
+    }
+    if (i >= 466 && i < 470) {  // a sum that f64 arithmetic would round twice
+      const uint32_t sign = i & 1 ? 0x80000000 : 0;
+      single[0] = 0x39800008 ^ sign, single[1] = 0x397FFFF0, single[2] = (i < 468 ? 0x3F800001 : 0x3F800003) ^ sign;
     }
     for (int k = 0; k < 3; ++k) {
       narrow.push_back(single[k]);

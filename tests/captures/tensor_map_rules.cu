@@ -93,7 +93,7 @@ void boxes() {
   vary("box0-larger-than-dim", base(2), {4u, 8u, 16u}, [](Arguments& a, uint32_t v) { a.dims[0] = 2, a.box[0] = v; });
   vary("box1-larger-than-dim", base(2), {2u, 8u}, [](Arguments& a, uint32_t v) { a.dims[1] = 1, a.box[1] = v; });
   // Whole boxes around the size of shared memory.
-  vary("box-bytes", base(3), {8u, 16u, 32u, 64u, 128u, 256u}, [](Arguments& a, uint32_t v) {
+  vary("box-bytes", base(3), {8u, 16u, 32u, 48u, 55u, 56u, 57u, 58u, 60u, 63u, 64u, 128u, 256u}, [](Arguments& a, uint32_t v) {
     a.box[0] = 16;
     a.box[1] = 64;
     a.box[2] = v;
