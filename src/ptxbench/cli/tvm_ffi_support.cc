@@ -1,4 +1,4 @@
-// The five functions of libtvm_ffi that a library built with TVM FFI's headers calls. Exported by ptxbench-host.
+// The functions of libtvm_ffi that a library built with TVM FFI's headers, or with ptxbench/ffi.h, calls. Exported by ptxbench-host.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -95,6 +95,12 @@ PTXBENCH_TVM_EXPORT void TVMFFIErrorSetRaised(void* error) {
   last_error.assign(raised.kind.data, std::min(raised.kind.size, kMaxText));
   last_error += ": ";
   last_error.append(raised.message.data, std::min(raised.message.size, kMaxText));
+}
+
+PTXBENCH_TVM_EXPORT void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message) {
+  using ptxbench::tvm::last_error;
+  last_error = std::string(kind).substr(0, ptxbench::tvm::kMaxText) + ": ";
+  last_error += std::string(message).substr(0, ptxbench::tvm::kMaxText);
 }
 
 PTXBENCH_TVM_EXPORT const ptxbench::tvm::ByteArray* TVMFFIBacktrace(const char*, int, const char*, int) {
