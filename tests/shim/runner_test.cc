@@ -2,8 +2,14 @@
 // (tests/wire/fake_device.h); the same candidates run on the emulator in emulator_test.cc.
 #include "ptxbench/judge/runner.h"
 
-#include <dirent.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <thread>
 
 #include <cstring>
 
@@ -14,14 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Processes of this user whose command line has `word`.
-int processes_with(const std::string& word) {
-  int count = 0;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string text = read_file(entry.path() / "cmdline").value_or("");
-    if (text.find(word) != std::string::npos) ++count;
+// Orphans of our children become our own children, so that none is missed.
+bool any_child_left() {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0 && errno == ECHILD) return false;
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  return count;
+  return true;
 }
 
 class Runner : public testing::Test {
@@ -41,17 +48,18 @@ class Runner : public testing::Test {
   void SetUp() override {
     PTXBENCH_NEEDS_NVCC();
     ASSERT_TRUE(compiled_);
+    ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   }
   void TearDown() override {
-    EXPECT_EQ(processes_with(library_.filename().string() + "\n"), 0);
-    EXPECT_EQ(processes_with("ptxbench-host"), 0) << "a host process was left behind";
-    EXPECT_EQ(processes_with(device_), 0) << "a device process was left behind";
+    EXPECT_FALSE(any_child_left()) << "a host, device or supervisor process was left behind";
   }
 
   RunRequest request(int mode) {
     RunRequest request;
-    EXPECT_TRUE(locate_programs(request));
-    request.device_program = request.host_program.parent_path() / device_;
+    const fs::path build = PTXBENCH_BINARY_DIR;
+    request.host_program = build / "bin/ptxbench-host";
+    request.shim_folder = build / "lib/ptxbench/shim";
+    request.device_program = build / "bin" / device_;
     request.artifact = library_;
     request.limits.wall = std::chrono::milliseconds(4'000);
     request.limits.host_memory = std::uint64_t{1} << 30;
@@ -221,6 +229,20 @@ TEST_F(Runner, OutputIsCapped) {
   EXPECT_EQ(outcome.end, HostEnd::kReturned);
   EXPECT_EQ(outcome.candidate_stdout.size(), RunLimits{}.output_bytes);
   EXPECT_TRUE(outcome.stdout_truncated);
+}
+
+TEST_F(Runner, NothingOutlivesAKilledJudge) {
+  for (const int mode : {15, 26}) {  // in a kernel, and in host code
+    const pid_t judge = ::fork();
+    if (judge == 0) {
+      static_cast<void>(run_candidate(request(mode)));
+      ::_exit(0);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    ::kill(judge, SIGKILL);
+    ::waitpid(judge, nullptr, 0);
+    EXPECT_FALSE(any_child_left()) << mode;
+  }
 }
 
 TEST_F(Runner, MissingPiecesAreErrorsThatNameThem) {
