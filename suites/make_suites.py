@@ -2,8 +2,9 @@
 """Writes definitions/ and workloads/ beside this file (FlashInfer Trace folder layout, with ptxbench's additions).
 
 The JSON files are what counts and are committed; this script keeps some forty of them consistent. --check writes
-nothing and fails when a file differs from what it would write.
+nothing and fails when a file differs from what it would write, or a reference is no Python with run(inputs in order).
 """
+import ast
 import json
 import pathlib
 import sys
@@ -196,10 +197,25 @@ def everything():
                 yield definition, list(workloads(definition, "S", [EMULATOR_S], True))
 
 
+def reference_fault(definition):
+    """Why a definition's reference is not what the format asks for; None when it is."""
+    try:
+        tree = ast.parse(definition["reference"])
+    except SyntaxError as error:
+        return f"reference does not parse: {error}"
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "run":
+            names = [argument.arg for argument in node.args.args]
+            return None if names == list(definition["inputs"]) else f"run{tuple(names)} does not take the inputs in order"
+    return "reference has no top-level run()"
+
+
 def main():
     check, faults, written = "--check" in sys.argv[1:], [], set()
     for definition, records in everything():
         stem = f"{definition['op_type']}/{definition['name']}"
+        if fault := reference_fault(definition):
+            faults.append(f"{stem}: {fault}")
         if not definition["tags"]:
             del definition["tags"]
         files = {ROOT / f"definitions/{stem}.json": json.dumps(definition, indent=2) + "\n",

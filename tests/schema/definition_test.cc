@@ -88,6 +88,19 @@ TEST(Definition, AnyTextIsAnswered) {
     EXPECT_FALSE(definition_from_json(text, "x.json")) << text;
 }
 
+TEST(Definition, HostileNestingIsAnError) {
+  for (const std::string& open : {std::string("["), std::string("{\"a\":")}) {
+    std::string text;
+    for (int i = 0; i < 200'000; ++i) text += open;
+    EXPECT_FALSE(definition_from_json(text, "x.json"));
+    text += "1";
+    for (int i = 0; i < 200'000; ++i) text += open == "[" ? ']' : '}';
+    const auto definition = definition_from_json(text, "x.json");
+    ASSERT_FALSE(definition);
+    EXPECT_THAT(definition.error().message, HasSubstr("nested more than 64 levels deep"));
+  }
+}
+
 TEST(Definition, UnknownFieldsAreKeptReportedAndWrittenBack) {
   const std::string text = changed(R"("shape": ["M", "K"])", R"("layout": {"order": [1, 0]}, "shape": ["M", "K"])");
   const auto definition = definition_from_json(text, "g.json");

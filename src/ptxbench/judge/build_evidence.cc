@@ -8,6 +8,8 @@
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/base/hash.h"
+#include "ptxbench/toolchain/ptx_counts.h"
+#include "ptxbench/toolchain/sass.h"
 
 namespace ptxbench::judge {
 namespace {
@@ -19,6 +21,14 @@ std::string demangled(const std::string& name) {
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                     std::free);
   return status == 0 && text ? text.get() : name;
+}
+
+// Instructions that stand in the artifact, executed or not. What cannot be counted stays empty: unknown, not zero.
+void count_instructions(const schema::Artifact& artifact, BuildEvidence& evidence) {
+  if (const auto sass = toolchain::count_sass(artifact.cubin())) evidence.static_sass = sass->families;
+  const auto text = read_file(artifact.ptx());
+  if (!text) return;
+  if (const auto ptx = toolchain::count_ptx(*text, artifact.source_name)) evidence.static_ptx = ptx->families;
 }
 
 BuildEvidence from(const toolchain::Built& built) {
@@ -40,6 +50,7 @@ BuildEvidence from(const toolchain::Built& built) {
   evidence.static_sass.insert(artifact.static_sass.begin(), artifact.static_sass.end());
   evidence.static_ptx.insert(artifact.static_ptx.begin(), artifact.static_ptx.end());
   evidence.versions.push_back({"nvcc", artifact.nvcc_version});
+  count_instructions(artifact, evidence);
   return evidence;
 }
 

@@ -5,6 +5,8 @@
 namespace ptxbench::schema {
 namespace {
 
+constexpr int kMaxDepth = 64;
+
 // Line and column (from 1) of a byte offset.
 Location locate(std::string_view text, std::size_t offset, const std::string& file_name, int first_line) {
   offset = std::min(offset, text.size());
@@ -26,7 +28,13 @@ std::string plain_reason(std::string_view what) {
 Result<Json> parse_json(std::string_view text, const std::string& file_name, int first_line) {
   std::vector<std::set<std::string>> keys;
   std::string duplicate;
-  const auto callback = [&](int, Json::parse_event_t event, Json& parsed) {
+  bool too_deep = false;
+  const auto callback = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    // What lies deeper is thrown away while it is read: later steps recurse over the tree.
+    if (depth > kMaxDepth) {
+      too_deep = true;
+      return false;
+    }
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second && duplicate.empty())
@@ -35,6 +43,12 @@ Result<Json> parse_json(std::string_view text, const std::string& file_name, int
   };
   try {
     Json json = Json::parse(text, callback);
+    if (too_deep)
+      return fail(Error{ErrorKind::kInvalidInput,
+                        fmt::format("nested more than {} levels deep", kMaxDepth),
+                        "",
+                        {file_name, 0, 0},
+                        {}});
     if (duplicate.empty()) return json;
     Error error{ErrorKind::kInvalidInput,
                 fmt::format("key '{}' stands twice in one object", duplicate),
