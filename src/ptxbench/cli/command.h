@@ -17,6 +17,8 @@ inline constexpr int kExitInfrastructure = 3;  // this machine failed: no compil
 void add_eval(CLI::App& app, int& exit_code);
 void add_tasks(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
+void add_inspect(CLI::App& app, int& exit_code);
+void add_emulate(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 
 // Prints the error to stderr and gives the exit code that its kind asks for.

@@ -29,6 +29,8 @@ int run(int argc, char** argv) {
   ptxbench::cli::add_eval(app, exit_code);
   ptxbench::cli::add_tasks(app, exit_code);
   ptxbench::cli::add_show(app, exit_code);
+  ptxbench::cli::add_inspect(app, exit_code);
+  ptxbench::cli::add_emulate(app, exit_code);
   ptxbench::cli::add_doctor(app, exit_code);
   try {
     app.parse(argc, argv);
