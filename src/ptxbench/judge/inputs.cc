@@ -63,17 +63,30 @@ class TensorRandom {
 // Calls set(column, sixteen random bits) for a row; rows use disjoint blocks of the stream.
 template <class Set>
 void random_row(const PhiloxStream& stream, std::int64_t row, std::int64_t columns, Set&& set) {
-  const std::int64_t blocks = (columns + 7) / 8;
-  for (std::int64_t b = 0; b < blocks; ++b) {
+  const std::int64_t blocks = (columns + 7) / 8, whole = columns / 8;
+  const auto half = [](const PhiloxBlock& words, std::int64_t i) { return (words[i / 2] >> (i % 2 * 16)) & 0xffff; };
+  for (std::int64_t b = 0; b < whole; ++b) {
     const PhiloxBlock words = stream.block(row * blocks + b);
-    const std::int64_t live = std::min<std::int64_t>(8, columns - 8 * b);
-    for (std::int64_t i = 0; i < live; ++i) set(8 * b + i, (words[i / 2] >> (i % 2 * 16)) & 0xffff);
+#pragma GCC unroll 8
+    for (std::int64_t i = 0; i < 8; ++i) set(8 * b + i, half(words, i));
   }
+  if (whole == blocks) return;
+  const PhiloxBlock words = stream.block(row * blocks + whole);
+  for (std::int64_t i = 0; i < columns - 8 * whole; ++i) set(8 * whole + i, half(words, i));
 }
 
-void normal_row(const PhiloxStream& stream, std::int64_t row, std::span<std::uint16_t> out) {
-  const std::uint16_t* table = normal_bf16_table().data();
-  random_row(stream, row, out.size(), [&](std::int64_t i, std::uint32_t bits) { out[i] = table[bits]; });
+// Sixteen random bits to an integer in [-amplitude, amplitude], as bf16: exact, for up to 8 bits.
+std::vector<std::uint16_t> integer_table(std::int64_t amplitude) {
+  std::vector<std::uint16_t> table(1 << 16);
+  for (std::int64_t bits = 0; bits < 1 << 16; ++bits)
+    table[bits] = bf16_from(static_cast<double>((bits * (2 * amplitude + 1) >> 16) - amplitude));
+  return table;
+}
+
+void table_row(const PhiloxStream& stream, std::int64_t row, const std::vector<std::uint16_t>& table,
+               std::span<std::uint16_t> out) {
+  const std::uint16_t* values = table.data();
+  random_row(stream, row, out.size(), [&](std::int64_t i, std::uint32_t bits) { out[i] = values[bits]; });
 }
 
 // factor * z + mean, rounded to bf16.
@@ -84,17 +97,14 @@ void affine_row(const PhiloxStream& stream, std::int64_t row, double factor, dou
              [&](std::int64_t i, std::uint32_t bits) { out[i] = bf16_from(factor * table[bits] + mean); });
 }
 
+void normal_row(const PhiloxStream& stream, std::int64_t row, std::span<std::uint16_t> out) {
+  table_row(stream, row, normal_bf16_table(), out);
+}
+
 void spiky_row(const TensorRandom& random, std::int64_t row, double factor, std::span<std::uint16_t> out) {
   normal_row(random.stream(TensorRandom::kValues), row, out);
   random_row(random.stream(TensorRandom::kSpikes), row, out.size(), [&](std::int64_t i, std::uint32_t bits) {
     if (bits < 66) out[i] = bf16_from(factor * bf16_value(out[i]));  // one in a thousand
-  });
-}
-
-void integer_row(const PhiloxStream& stream, std::int64_t row, std::int64_t amplitude, std::span<std::uint16_t> out) {
-  random_row(stream, row, out.size(), [&](std::int64_t i, std::uint32_t bits) {
-    const std::int64_t digit = (static_cast<std::int64_t>(bits) * (2 * amplitude + 1) >> 16) - amplitude;
-    out[i] = bf16_from(static_cast<double>(digit));  // exact: up to 8 bits
   });
 }
 
@@ -119,13 +129,14 @@ InputSet make_gemm(const Problem& problem, const RunPlan& plan, std::uint64_t se
   set.tensors.push_back(tensor_of(problem.n * problem.k));
   set.signature.assign(problem.m, -1);
   const auto a = bf16_of(set.tensors[0]), b = bf16_of(set.tensors[1]);
-  const std::int64_t k = problem.k, amplitude = integer_amplitude(k);
+  const std::int64_t k = problem.k;
+  const std::vector<std::uint16_t> integers = integer_table(integer_amplitude(k));
   const TensorRandom a_random(seed, run, 0), b_random(seed, run, 1);
   const PhiloxStream values = a_random.stream(TensorRandom::kValues), rows = a_random.stream(TensorRandom::kRows);
   parallel_for(problem.m, threads, [&](std::int64_t row) {
     const auto out = a.subspan(row * k, k);
     switch (plan.family_of_unit[row]) {
-      case Family::kInteger: return integer_row(values, row, amplitude, out);
+      case Family::kInteger: return table_row(values, row, integers, out);
       case Family::kOffset: return affine_row(values, row, 1, 1, out);
       case Family::kSpikes: return spiky_row(a_random, row, 100, out);
       case Family::kScaled:
@@ -137,12 +148,12 @@ InputSet make_gemm(const Problem& problem, const RunPlan& plan, std::uint64_t se
       default: return normal_row(values, row, out);
     }
   });
-  const bool integers = plan.family_of_unit.front() == Family::kInteger;
+  const std::vector<std::uint16_t>& table =
+      plan.family_of_unit.front() == Family::kInteger ? integers : normal_bf16_table();
   parallel_for((problem.n + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk) {
     const PhiloxStream stream = b_random.stream(TensorRandom::kValues);
     for (std::int64_t row = chunk * kChunk; row < std::min(problem.n, (chunk + 1) * kChunk); ++row)
-      integers ? integer_row(stream, row, amplitude, b.subspan(row * k, k))
-               : normal_row(stream, row, b.subspan(row * k, k));
+      table_row(stream, row, table, b.subspan(row * k, k));
   });
   return set;
 }
