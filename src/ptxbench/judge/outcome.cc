@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ptxbench/toolchain/build.h"
+
 namespace ptxbench::judge {
 namespace {
 
@@ -14,7 +16,7 @@ schema::TrapRecord trap_record(const wire::TrapRecord& trap, const std::string& 
   record.message = trap.message;
   record.kernel = kernel;
   record.instruction = trap.instruction;
-  record.source_file = trap.file;
+  record.source_file = toolchain::author_file(trap.file);
   record.source_line = static_cast<int>(trap.line);
   record.ptx_line = static_cast<int>(trap.ptx_line);
   record.cta = {trap.cta.x, trap.cta.y, trap.cta.z};
@@ -28,8 +30,8 @@ RunProblem from_trap(const wire::TrapRecord& trap, const std::string& kernel) {
   RunProblem problem;
   problem.failure.what = "trap";
   problem.failure.trap = trap_record(trap, kernel);
-  const std::string place =
-      trap.file.empty() ? fmt::format("PTX line {}", trap.ptx_line) : fmt::format("{}:{}", trap.file, trap.line);
+  const std::string place = trap.file.empty() ? fmt::format("PTX line {}", trap.ptx_line)
+                                              : fmt::format("{}:{}", toolchain::author_file(trap.file), trap.line);
   problem.message =
       fmt::format("{} in kernel {} at {}: {}", trap.kind, kernel.empty() ? "(unnamed)" : kernel, place, trap.message);
   if (!trap.rule.empty()) problem.message += fmt::format(" ({})", trap.rule);

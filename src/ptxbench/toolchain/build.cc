@@ -187,6 +187,10 @@ Result<BuildOutcome> build(const BuildRequest& request) {
   return build_anew(hash, source, name, request, toolkit, cache, start);
 }
 
+std::string author_file(std::string_view path) {
+  return std::string(path.starts_with(kMarkerFolder) ? path.substr(kMarkerFolder.size()) : path);
+}
+
 fs::path default_cache_folder() {
   const auto environment = [](const char* name) -> std::string {
     const char* value = std::getenv(name);
