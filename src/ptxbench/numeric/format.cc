@@ -12,7 +12,7 @@ namespace {
 
 constexpr FormatInfo kFormats[] = {
     {32, 8, 23, 127, true, Specials::kIeee, 0x7fffffff},  // kF32
-    {32, 8, 10, 127, true, Specials::kIeee, 0x7fffffff},  // kTF32
+    {32, 8, 10, 127, true, Specials::kIeee, 0x7fffe000},  // kTF32
     {16, 5, 10, 15, true, Specials::kIeee, 0x7fff},       // kF16
     {16, 8, 7, 127, true, Specials::kIeee, 0x7fff},       // kBF16
     {8, 5, 2, 15, true, Specials::kIeee, 0x7f},           // kE5M2

@@ -23,7 +23,7 @@ struct FormatInfo {
   int16_t bias;
   bool has_sign;
   Specials specials;
-  uint32_t canonical_nan;  // what a conversion writes for a NaN (PTX: 0x7fff for f16 and bf16, 0x7fffffff for f32)
+  uint32_t canonical_nan;  // what a conversion writes for a NaN
 };
 
 const FormatInfo& info(Format format);

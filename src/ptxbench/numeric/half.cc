@@ -80,10 +80,15 @@ uint16_t f32_to_f16(float value) {
 
 uint16_t f32_to_half(Format format, float value, ConvertOptions options) {
   PTXBENCH_CHECK(format == Format::kF16 || format == Format::kBF16, "a 16-bit format is wanted");
+  options.ftz = false;
   return static_cast<uint16_t>(encode(format, value, options));
 }
 
-uint32_t f32_to_tf32(float value, ConvertOptions options) { return encode(Format::kTF32, value, options); }
+uint32_t f32_to_tf32(float value, ConvertOptions options) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value) && options.rounding == Rounding::kNearestAway) return bits & 0xffffe000u;
+  return encode(Format::kTF32, value, options);
+}
 
 uint16_t half_add(Format format, uint16_t a, uint16_t b, HalfOptions options) {
   return finish(format, add_to_odd(operand(format, a, options), operand(format, b, options)), options);

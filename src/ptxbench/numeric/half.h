@@ -16,10 +16,11 @@ float f16_to_f32(uint16_t bits);
 // Narrowing, round to nearest even; NaN becomes 0x7fff, as PTX cvt does.
 uint16_t f32_to_bf16(float value);
 uint16_t f32_to_f16(float value);
-// Every rounding and modifier. `format` is kF16 or kBF16.
+// Every rounding and modifier. `format` is kF16 or kBF16. ftz does nothing, as on an H200 (captures convert: cvt.*.ftz.f16.f32).
 uint16_t f32_to_half(Format format, float value, ConvertOptions options);
 
-// cvt.rna.tf32.f32 and friends: a binary32 pattern whose low 13 mantissa bits are zero.
+// cvt.rna.tf32.f32 and friends: a binary32 pattern whose low 13 mantissa bits are zero. A NaN becomes 0x7fffe000, but .rna only
+// cuts its low bits, which may leave an infinity (both seen on an H200).
 uint32_t f32_to_tf32(float value, ConvertOptions options = {Rounding::kNearestAway});
 // What the tensor core reads from a register that was not converted: the low 13 bits are dropped.
 inline float tf32_operand(uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000u); }
