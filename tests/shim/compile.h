@@ -22,7 +22,8 @@ inline std::optional<std::filesystem::path> find_nvcc() {
   if (const char* named = std::getenv("PTXBENCH_NVCC")) candidates.emplace_back(named);
   const fs::path set_up = fs::path(PTXBENCH_SOURCE_DIR) / ".toolchain";
   candidates.push_back(set_up / "bin/nvcc");
-  for (auto it = fs::recursive_directory_iterator(set_up, error); !error && it != fs::recursive_directory_iterator(); ++it) {
+  for (auto it = fs::recursive_directory_iterator(set_up, error); !error && it != fs::recursive_directory_iterator();
+       ++it) {
     if (it->path().filename() == "nvcc" && it.depth() < 8) candidates.push_back(it->path());
   }
   const std::string path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
@@ -42,8 +43,16 @@ inline std::optional<std::filesystem::path> find_nvcc() {
 inline bool compile(const std::filesystem::path& source, const std::filesystem::path& output,
                     const std::vector<std::string>& more = {}) {
   Command command;
-  command.argv = {find_nvcc()->string(), "-std=c++17", "-O1", "-gencode", "arch=compute_90a,code=compute_90a", "-cudart",
-                  "shared", source.string(), "-o", output.string()};
+  command.argv = {find_nvcc()->string(),
+                  "-std=c++17",
+                  "-O1",
+                  "-gencode",
+                  "arch=compute_90a,code=compute_90a",
+                  "-cudart",
+                  "shared",
+                  source.string(),
+                  "-o",
+                  output.string()};
   command.argv.insert(command.argv.end(), more.begin(), more.end());
   const char* path = std::getenv("PATH");
   command.environment = {std::string("PATH=") + (path != nullptr ? path : "/usr/bin:/bin"), "HOME=/tmp"};

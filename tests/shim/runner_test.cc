@@ -50,9 +50,7 @@ class Runner : public testing::Test {
     ASSERT_TRUE(compiled_);
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   }
-  void TearDown() override {
-    EXPECT_FALSE(any_child_left()) << "a host, device or supervisor process was left behind";
-  }
+  void TearDown() override { EXPECT_FALSE(any_child_left()) << "a host, device or supervisor process was left behind"; }
 
   RunRequest request(int mode) {
     RunRequest request;
@@ -153,7 +151,8 @@ TEST_F(Runner, WhatTheSandboxForbidsIsNamed) {
     int mode;
     const char* word;
   };
-  for (const Case& c : {Case{4, "process"}, {5, "thread"}, {10, "writing"}, {11, "socket"}, {12, "program"}, {20, "kill"}}) {
+  for (const Case& c :
+       {Case{4, "process"}, {5, "thread"}, {10, "writing"}, {11, "socket"}, {12, "program"}, {20, "kill"}}) {
     const RunOutcome outcome = run(c.mode);
     EXPECT_EQ(outcome.end, HostEnd::kForbidden) << c.mode << " " << to_string(outcome.end) << " " << outcome.error_text;
     EXPECT_NE(outcome.forbidden.find(c.word), std::string::npos) << c.mode << ": " << outcome.forbidden;
@@ -192,7 +191,8 @@ TEST_F(Runner, EndlessKernelsRunOutOfTime) {
 
 TEST_F(Runner, MemoryIsLimited) {
   const RunOutcome outcome = run(13);
-  const bool limited = outcome.end == HostEnd::kHostLimit || (outcome.end == HostEnd::kReturned && outcome.return_code != 0);
+  const bool limited =
+      outcome.end == HostEnd::kHostLimit || (outcome.end == HostEnd::kReturned && outcome.return_code != 0);
   EXPECT_TRUE(limited) << to_string(outcome.end) << outcome.error_text;
 }
 

@@ -97,7 +97,8 @@ TEST(Shim, DeviceFactsEqualAnH200s) {
   int lines = 0;
   while (std::getline(want, b)) {
     ASSERT_TRUE(std::getline(got, a)) << "nothing for: " << b;
-    const bool skip = std::any_of(ours.begin(), ours.end(), [&](const std::string& name) { return b.starts_with(name + " "); });
+    const bool skip =
+        std::any_of(ours.begin(), ours.end(), [&](const std::string& name) { return b.starts_with(name + " "); });
     if (!skip) {
       EXPECT_EQ(a, b);
     }
@@ -130,7 +131,8 @@ std::set<std::string> exports(const fs::path& library) {
 }
 
 TEST(Shim, ExportsEveryFunctionOfTheRealLibraries) {
-  for (const auto& [library, table] : {std::pair{"libcudart.so.13", "cudart_names.def"}, {"libcuda.so.1", "cuda_names.def"}}) {
+  for (const auto& [library, table] :
+       {std::pair{"libcudart.so.13", "cudart_names.def"}, {"libcuda.so.1", "cuda_names.def"}}) {
     const std::set<std::string> ours = exports(kShim / library);
     std::istringstream names(*read_file(fs::path(PTXBENCH_SOURCE_DIR) / "src/ptxbench/shim" / table));
     std::string line;

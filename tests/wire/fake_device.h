@@ -142,12 +142,23 @@ inline Answer<KernelInfo> FakeDevice::kernel(std::uint32_t module, std::string_v
     const std::size_t stop = std::min(text.find(',', at), end);
     const std::string item = text.substr(at, stop - at);
     std::uint32_t size = 0, align = 0;
-    for (const auto& [type, bytes] : {std::pair{".u64", 8u}, {".b64", 8u}, {".s64", 8u}, {".f64", 8u}, {".u32", 4u},
-                                      {".b32", 4u}, {".s32", 4u}, {".f32", 4u}, {".u16", 2u}, {".b8", 1u}, {".u8", 1u}}) {
+    for (const auto& [type, bytes] : {std::pair{".u64", 8u},
+                                      {".b64", 8u},
+                                      {".s64", 8u},
+                                      {".f64", 8u},
+                                      {".u32", 4u},
+                                      {".b32", 4u},
+                                      {".s32", 4u},
+                                      {".f32", 4u},
+                                      {".u16", 2u},
+                                      {".b8", 1u},
+                                      {".u8", 1u}}) {
       if (item.find(type) != std::string::npos) size = align = bytes;
     }
-    if (const auto a = item.find(".align "); a != std::string::npos) align = static_cast<unsigned>(std::stoul(item.substr(a + 7)));
-    if (const auto n = item.find('['); n != std::string::npos) size *= static_cast<unsigned>(std::stoul(item.substr(n + 1)));
+    if (const auto a = item.find(".align "); a != std::string::npos)
+      align = static_cast<unsigned>(std::stoul(item.substr(a + 7)));
+    if (const auto n = item.find('['); n != std::string::npos)
+      size *= static_cast<unsigned>(std::stoul(item.substr(n + 1)));
     offset = (offset + align - 1) / align * align;
     info.params.push_back({offset, size});
     offset += size;

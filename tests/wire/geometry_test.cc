@@ -12,9 +12,9 @@ struct Row {
 };
 // cudaOccupancyMaxActiveBlocksPerMultiprocessor of a kernel with few registers on an H200, from
 // tests/shim/programs/api_errors.expected.
-constexpr Row kMeasured[] = {{32, 0, 32},     {32, 20000, 11}, {32, 48000, 4},   {64, 113000, 2}, {128, 0, 16},
-                             {256, 1000, 8},  {384, 0, 5},     {384, 20000, 5},  {512, 0, 4},     {768, 0, 2},
-                             {1024, 0, 2},    {1024, 113000, 2}, {1024, 200000, 1}};
+constexpr Row kMeasured[] = {{32, 0, 32},    {32, 20000, 11},   {32, 48000, 4},   {64, 113000, 2}, {128, 0, 16},
+                             {256, 1000, 8}, {384, 0, 5},       {384, 20000, 5},  {512, 0, 4},     {768, 0, 2},
+                             {1024, 0, 2},   {1024, 113000, 2}, {1024, 200000, 1}};
 
 TEST(Geometry, OccupancyEqualsAnH200) {
   const DeviceInfo device = h200_info(1 << 30);

@@ -54,7 +54,8 @@ class ServerTest : public testing::Test {
     return std::make_unique<Client>(std::move(ours));
   }
   std::uint32_t kernel(Client& host, const char* name) {
-    const auto module = host.call(LoadModule{std::strlen(kPtx)}, {reinterpret_cast<const std::byte*>(kPtx), std::strlen(kPtx)});
+    const auto module =
+        host.call(LoadModule{std::strlen(kPtx)}, {reinterpret_cast<const std::byte*>(kPtx), std::strlen(kPtx)});
     EXPECT_TRUE(module);
     const auto found = host.call(GetKernel{module->handle, name});
     EXPECT_TRUE(found);
@@ -107,7 +108,8 @@ TEST_F(ServerTest, HostTouchesOnlyItsOwnAndGrantedMemory) {
   EXPECT_EQ(host->call(Free{tensor->address}).error().code, Code::kInvalidValue);
   // Past the end, and a length that wraps around.
   EXPECT_EQ(host->call(FillMemory{tensor->address + 250, 8, 0, 1, 0}).error().code, Code::kInvalidValue);
-  EXPECT_EQ(host->call(FillMemory{tensor->address + 8, (std::uint64_t{1} << 62) + 1, 0, 4, 0}).error().code, Code::kInvalidValue);
+  EXPECT_EQ(host->call(FillMemory{tensor->address + 8, (std::uint64_t{1} << 62) + 1, 0, 4, 0}).error().code,
+            Code::kInvalidValue);
   EXPECT_FALSE(host->call(PointerInfo{secret->address})->device);
   EXPECT_EQ(host->call(PointerInfo{tensor->address + 100})->base, tensor->address);
   // Another host's memory is as foreign.
@@ -138,7 +140,8 @@ TEST_F(ServerTest, LaunchesAreRecordedAndReplayed) {
   EXPECT_TRUE(report->client_alive);
   std::vector<CommandKind> kinds;
   for (const CommandRecord& command : report->commands) kinds.push_back(command.kind);
-  EXPECT_EQ(kinds, (std::vector{CommandKind::kFill, CommandKind::kLaunch, CommandKind::kLaunch, CommandKind::kHostRead}));
+  EXPECT_EQ(kinds,
+            (std::vector{CommandKind::kFill, CommandKind::kLaunch, CommandKind::kLaunch, CommandKind::kHostRead}));
 
   // The judge spoils the output; the replay restores it from the recorded commands alone, also when the host is gone.
   host->connection().close();
@@ -184,7 +187,8 @@ TEST_F(ServerTest, ModulesMayBeRestrictedToTheArtifacts) {
   rights.restrict_modules = true;
   rights.module_sha256 = {std::string(64, 'a')};
   const auto host = add_host(rights);
-  const auto loaded = host->call(LoadModule{std::strlen(kPtx)}, {reinterpret_cast<const std::byte*>(kPtx), std::strlen(kPtx)});
+  const auto loaded =
+      host->call(LoadModule{std::strlen(kPtx)}, {reinterpret_cast<const std::byte*>(kPtx), std::strlen(kPtx)});
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, Code::kNotPermitted);
   EXPECT_EQ(control_->call(EndRun{})->refusals.at(0).call, "load of a module");
@@ -196,7 +200,8 @@ TEST_F(ServerTest, HandlesOfOthersAndMadeUpOnesAreRefused) {
   const auto stream = first->call(StreamCreate{}), event = first->call(EventCreate{});
   const auto second = add_host();
   EXPECT_EQ(second->call(Launch{add, 0, {}, std::string(16, '\0')}).error().code, Code::kInvalidResourceHandle);
-  EXPECT_EQ(second->call(SetKernelAttribute{add, KernelAttribute::kMaxDynamicShared, 1}).error().code, Code::kInvalidResourceHandle);
+  EXPECT_EQ(second->call(SetKernelAttribute{add, KernelAttribute::kMaxDynamicShared, 1}).error().code,
+            Code::kInvalidResourceHandle);
   EXPECT_EQ(second->call(StreamDestroy{stream->handle}).error().code, Code::kInvalidResourceHandle);
   EXPECT_EQ(second->call(EventRecord{event->handle, 0}).error().code, Code::kInvalidResourceHandle);
   EXPECT_EQ(first->call(FillMemory{0x1000, 1, 0, 1, 99}).error().code, Code::kInvalidResourceHandle);

@@ -65,7 +65,8 @@ wire::Answer<std::string> choose_ptx(std::span<const std::byte> image, emu::Targ
   for (const FatbinEntry& entry : *entries) {
     const bool ptx = entry.kind == FatbinKind::kPtx;
     const PtxTarget own = ptx ? target_of(entry.bytes) : PtxTarget{entry.sm, ""};
-    found += fmt::format("{}{} sm_{}{}", found.empty() ? "" : ", ", ptx ? "PTX for" : "machine code for", own.sm, own.suffix);
+    found += fmt::format("{}{} sm_{}{}", found.empty() ? "" : ", ", ptx ? "PTX for" : "machine code for", own.sm,
+                         own.suffix);
     const unsigned fit = ptx ? fitness(own, device_sm) : 0;
     if (fit > best_fitness) best = &entry, best_fitness = fit;
   }

@@ -1,9 +1,9 @@
 // ptxbench-device-emu: an emulated GPU that serves the device protocol on an inherited socket, for one candidate.
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <CLI/CLI.hpp>
 
 #include <csignal>
 #include <cstdio>

@@ -49,8 +49,18 @@ emu::Dim3 to_emu(const wire::Dim3& d) { return {d.x, d.y, d.z}; }
 wire::Dim3 to_wire(const emu::Dim3& d) { return {d.x, d.y, d.z}; }
 
 wire::TrapRecord to_wire(const emu::Trap& trap) {
-  return {std::string(emu::to_string(trap.kind)), trap.rule, trap.message, trap.instruction, trap.source.file,
-          trap.source.line, trap.ptx_line, to_wire(trap.cta), trap.warp, trap.lane, trap.address, trap.format()};
+  return {std::string(emu::to_string(trap.kind)),
+          trap.rule,
+          trap.message,
+          trap.instruction,
+          trap.source.file,
+          trap.source.line,
+          trap.ptx_line,
+          to_wire(trap.cta),
+          trap.warp,
+          trap.lane,
+          trap.address,
+          trap.format()};
 }
 
 // The number after ".version ", times ten: 90 for 9.0.
@@ -108,7 +118,8 @@ Answer<std::uint32_t> EmuDevice::load_module(std::span<const std::byte> image) {
   if (!ptx) return tl::unexpected(ptx.error());
   Result<emu::ModuleId> module = machine_.load_module(*ptx);
   if (!module) {
-    return refuse(module.error(), module.error().kind == ErrorKind::kUnsupported ? Code::kNotSupported : Code::kInvalidPtx);
+    return refuse(module.error(),
+                  module.error().kind == ErrorKind::kUnsupported ? Code::kNotSupported : Code::kInvalidPtx);
   }
   const auto number = static_cast<std::uint32_t>(*module);
   ptx_versions_[number] = ptx_version(*ptx);

@@ -51,8 +51,16 @@ void add_argument(Call& call, wire::HostArgument& argument) {
       std::vector<std::int64_t>& strides = call.strides.emplace_back(argument.shape.size(), 1);
       for (std::size_t i = argument.shape.size(); i-- > 1;) strides[i - 1] = strides[i] * argument.shape[i];
       tvm::DLTensor& tensor = call.tensors.emplace_back();
-      tensor = {reinterpret_cast<void*>(argument.address), 2, 0, static_cast<std::int32_t>(argument.shape.size()),
-                argument.code, argument.bits, argument.lanes, argument.shape.data(), strides.data(), 0};
+      tensor = {reinterpret_cast<void*>(argument.address),
+                2,
+                0,
+                static_cast<std::int32_t>(argument.shape.size()),
+                argument.code,
+                argument.bits,
+                argument.lanes,
+                argument.shape.data(),
+                strides.data(),
+                0};
       any.type_index = tvm::kDLTensorPtr;
       any.pointer = &tensor;
       break;
@@ -99,8 +107,9 @@ wire::HostResult run(wire::HostOrders& orders) {
 
 int main(int argc, char** argv) {
   if (argc != 3 || std::strcmp(argv[1], "--orders-fd") != 0) {
-    std::fputs("ptxbench-host: loads a candidate for the judge; ptxbench starts it, it is not meant to be run by hand\n",
-               stderr);
+    std::fputs(
+        "ptxbench-host: loads a candidate for the judge; ptxbench starts it, it is not meant to be run by hand\n",
+        stderr);
     return 2;
   }
   wire::Connection judge(std::atoi(argv[2]));

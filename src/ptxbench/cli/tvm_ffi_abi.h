@@ -7,7 +7,15 @@
 
 namespace ptxbench::tvm {
 
-enum TypeIndex : std::int32_t { kNone = 0, kInt = 1, kBool = 2, kFloat = 3, kDLTensorPtr = 7, kObject = 64, kError = 67 };
+enum TypeIndex : std::int32_t {
+  kNone = 0,
+  kInt = 1,
+  kBool = 2,
+  kFloat = 3,
+  kDLTensorPtr = 7,
+  kObject = 64,
+  kError = 67
+};
 
 struct Any {
   std::int32_t type_index;

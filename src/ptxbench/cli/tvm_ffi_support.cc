@@ -23,12 +23,23 @@ class Types {
  public:
   Types() {
     // Plain values, then the built-in object types, which all derive from the first of them.
-    const char* const plain[] = {"None", "int", "bool", "float", "void*", "DataType", "Device", "DLTensor*", "const char*",
-                                 "TVMFFIByteArray*", "ObjectRValueRef", "ffi.SmallStr", "ffi.SmallBytes"};
+    const char* const plain[] = {"None",
+                                 "int",
+                                 "bool",
+                                 "float",
+                                 "void*",
+                                 "DataType",
+                                 "Device",
+                                 "DLTensor*",
+                                 "const char*",
+                                 "TVMFFIByteArray*",
+                                 "ObjectRValueRef",
+                                 "ffi.SmallStr",
+                                 "ffi.SmallBytes"};
     std::int32_t index = 0;
     for (const char* key : plain) add(index++, key, -1);
-    const char* const objects[] = {"ffi.Object", "ffi.String", "ffi.Bytes", "ffi.Error", "ffi.Function", "ffi.Shape",
-                                   "ffi.Tensor", "ffi.Array", "ffi.Map", "ffi.Module"};
+    const char* const objects[] = {"ffi.Object", "ffi.String", "ffi.Bytes", "ffi.Error", "ffi.Function",
+                                   "ffi.Shape",  "ffi.Tensor", "ffi.Array", "ffi.Map",   "ffi.Module"};
     index = kObject;
     for (const char* key : objects) {
       add(index, key, index == kObject ? -1 : kObject);
@@ -112,8 +123,8 @@ PTXBENCH_TVM_EXPORT const ptxbench::tvm::TypeInfo* TVMFFIGetTypeInfo(std::int32_
   return ptxbench::tvm::types().find(index);
 }
 
-PTXBENCH_TVM_EXPORT std::int32_t TVMFFITypeGetOrAllocIndex(const ptxbench::tvm::ByteArray* key, std::int32_t static_index,
-                                                           std::int32_t, std::int32_t, std::int32_t,
-                                                           std::int32_t parent) {
+PTXBENCH_TVM_EXPORT std::int32_t TVMFFITypeGetOrAllocIndex(const ptxbench::tvm::ByteArray* key,
+                                                           std::int32_t static_index, std::int32_t, std::int32_t,
+                                                           std::int32_t, std::int32_t parent) {
   return ptxbench::tvm::types().get_or_add({key->data, key->size}, static_index, parent);
 }

@@ -18,10 +18,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr int kFirstFd = 3, kSecondFd = 4;         // numbers of the sockets in the children
-constexpr int kDeviceAnswerMs = 20'000;            // a device that is not in a kernel answers within this time
-constexpr milliseconds kDeviceGrace{1'000};        // so that a kernel's own deadline passes before ours
-constexpr milliseconds kAfterKill{3'000};          // for the device to notice that its client is gone
+constexpr int kFirstFd = 3, kSecondFd = 4;   // numbers of the sockets in the children
+constexpr int kDeviceAnswerMs = 20'000;      // a device that is not in a kernel answers within this time
+constexpr milliseconds kDeviceGrace{1'000};  // so that a kernel's own deadline passes before ours
+constexpr milliseconds kAfterKill{3'000};    // for the device to notice that its client is gone
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -40,8 +40,12 @@ class Device {
     wire::Connection ours, theirs;
     if (!wire::make_pair(ours, theirs)) return fail(ErrorKind::kUnavailable, "no socket pair: too many open files?");
     Command command;
-    command.argv = {request.device_program.string(), "--control-fd", std::to_string(kFirstFd), "--memory",
-                    std::to_string(std::max<std::uint64_t>(request.limits.device_memory >> 20, 1)), "--threads",
+    command.argv = {request.device_program.string(),
+                    "--control-fd",
+                    std::to_string(kFirstFd),
+                    "--memory",
+                    std::to_string(std::max<std::uint64_t>(request.limits.device_memory >> 20, 1)),
+                    "--threads",
                     std::to_string(request.device_threads)};
     command.stderr_to = OutputTo::capture(64 << 10);
     command.inherited = {{theirs.fd(), kFirstFd}};
@@ -85,8 +89,8 @@ struct Prepared {
 Status place_tensor(Device& device, const RunTensor& tensor, Prepared& prepared) {
   const std::uint64_t bytes = tensor_bytes(tensor);
   if (!tensor.output && tensor.bytes.size() != bytes) {
-    return fail(ErrorKind::kInvalidInput, fmt::format("tensor '{}' has {} bytes, its shape needs {}", tensor.name,
-                                                      tensor.bytes.size(), bytes));
+    return fail(ErrorKind::kInvalidInput,
+                fmt::format("tensor '{}' has {} bytes, its shape needs {}", tensor.name, tensor.bytes.size(), bytes));
   }
   wire::HostArgument argument;
   argument.code = tensor.type.code;
@@ -99,7 +103,8 @@ Status place_tensor(Device& device, const RunTensor& tensor, Prepared& prepared)
     prepared.grants.push_back({placed.address, bytes});
     if (tensor.output) {
       PTXBENCH_TRY_STATUS(device.call(wire::FillMemory{placed.address, bytes / 4, tensor.poison, 4, 0}));
-      PTXBENCH_TRY_STATUS(device.call(wire::FillMemory{placed.address + bytes / 4 * 4, bytes % 4, tensor.poison, 1, 0}));
+      PTXBENCH_TRY_STATUS(
+          device.call(wire::FillMemory{placed.address + bytes / 4 * 4, bytes % 4, tensor.poison, 1, 0}));
     } else {
       PTXBENCH_TRY_STATUS(device.call(wire::WriteMemory{placed.address, bytes, 0}, tensor.bytes));
     }
@@ -356,7 +361,8 @@ Result<RunOutcome> run_candidate(const RunRequest& request) {
   outcome.times.upload = since(upload);
 
   wire::Connection device_end, host_end;
-  if (!wire::make_pair(device_end, host_end)) return fail(ErrorKind::kUnavailable, "no socket pair: too many open files?");
+  if (!wire::make_pair(device_end, host_end))
+    return fail(ErrorKind::kUnavailable, "no socket pair: too many open files?");
   PTXBENCH_TRY(const wire::HandleReply client,
                device.call(wire::AddClient{prepared.grants, true, std::move(modules)}, {}, {}, device_end.fd()));
   device_end.close();
@@ -364,9 +370,9 @@ Result<RunOutcome> run_candidate(const RunRequest& request) {
                                                  static_cast<std::uint32_t>(request.limits.wall.count())}));
 
   const Clock::time_point run = Clock::now();
-  PTXBENCH_TRY(Host host, start_host(request,
-                                     {request.artifact.string(), "__tvm_ffi_" + request.entry, prepared.arguments},
-                                     host_end));
+  PTXBENCH_TRY(
+      Host host,
+      start_host(request, {request.artifact.string(), "__tvm_ffi_" + request.entry, prepared.arguments}, host_end));
   host_end.close();
   const Wait wait = wait_for_host(host, device.child, run, request.limits.wall + kDeviceGrace, outcome.times);
   // After its result a host ends by itself; a candidate that does not let it is ended.

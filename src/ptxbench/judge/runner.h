@@ -46,12 +46,12 @@ struct RunArgument {
 };
 
 struct RunLimits {
-  std::chrono::milliseconds wall{60'000};        // from the start of the host process to the end of the last kernel
-  std::chrono::seconds host_cpu{30};             // CPU time of the host process
+  std::chrono::milliseconds wall{60'000};  // from the start of the host process to the end of the last kernel
+  std::chrono::seconds host_cpu{30};       // CPU time of the host process
   std::uint64_t host_memory = std::uint64_t{2} << 30;  // bytes of address space
   std::uint64_t device_memory = std::uint64_t{8} << 30;
-  std::uint64_t work = 0;                        // thread instructions per launch; 0: none
-  std::size_t output_bytes = 64 << 10;           // kept of each of stdout and stderr
+  std::uint64_t work = 0;               // thread instructions per launch; 0: none
+  std::size_t output_bytes = 64 << 10;  // kept of each of stdout and stderr
 };
 
 struct RunRequest {
@@ -97,14 +97,14 @@ struct RunOutcome {
   std::string error_text;  // the candidate's own words where there are any: show, never parse
   int exit_code = 0;
   int signal = 0;
-  std::string forbidden;                 // "clone3: starting a thread or process"
-  std::vector<wire::Refusal> refusals;   // API calls that were answered cudaErrorNotSupported, and policy refusals
+  std::string forbidden;                     // "clone3: starting a thread or process"
+  std::vector<wire::Refusal> refusals;       // API calls that were answered cudaErrorNotSupported, and policy refusals
   std::vector<wire::ApiFailure> failures;    // API calls that failed, with reasons that the API does not tell
   std::vector<wire::LaunchRecord> launches;  // in execution order; a trap is in the last one
   std::vector<wire::CommandRecord> commands;
-  std::int32_t sticky_error = 0;         // the CUDA error that the device ended with; 0: none
+  std::int32_t sticky_error = 0;  // the CUDA error that the device ended with; 0: none
   std::string sticky_message;
-  std::vector<std::vector<std::byte>> outputs;  // of the output tensors, in call order; empty if the device died
+  std::vector<std::vector<std::byte>> outputs;     // of the output tensors, in call order; empty if the device died
   std::string candidate_stdout, candidate_stderr;  // capped
   bool stdout_truncated = false, stderr_truncated = false;
   std::string sandbox;  // what enclosed the host process: "namespaces+seccomp", "landlock+seccomp"

@@ -79,8 +79,8 @@ struct ApiDeviceProp {
   int max_texture[25];  // maxTexture1D ... maxTextureCubemapLayered
   int max_surface[14];  // maxSurface1D ... maxSurfaceCubemapLayered
   std::size_t surface_alignment;
-  int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, async_engines, unified_addressing, bus_width, l2_size,
-      persisting_l2_max, max_threads_per_sm, stream_priorities, global_l1, local_l1;
+  int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, async_engines, unified_addressing, bus_width,
+      l2_size, persisting_l2_max, max_threads_per_sm, stream_priorities, global_l1, local_l1;
   std::size_t shared_per_sm;
   int registers_per_sm, managed, multi_gpu_board, multi_gpu_group, host_native_atomics, pageable_access,
       concurrent_managed, compute_preemption, host_pointer_for_registered, cooperative_launch;
@@ -91,7 +91,8 @@ struct ApiDeviceProp {
   unsigned rdma_flush_options;
   int rdma_writes_ordering;
   unsigned pool_handle_types;
-  int deferred_mapping_array, ipc_event, cluster_launch, unified_function_pointers, numa_config, numa_id, mps, host_numa_id;
+  int deferred_mapping_array, ipc_event, cluster_launch, unified_function_pointers, numa_config, numa_id, mps,
+      host_numa_id;
   unsigned pci_device_id, pci_subsystem_id;
   int host_numa_multinode_ipc, reserved[56];
 };

@@ -37,8 +37,9 @@ Answer<void> Core::connect() {
   }
   const int fd = inherited_descriptor();
   if (fd < 0) {
-    return fail(Code::kInitializationError,
-                "no device process: run this program with 'ptxbench emulate -- PROGRAM' (PTXBENCH_DEVICE_FD is not set)");
+    return fail(
+        Code::kInitializationError,
+        "no device process: run this program with 'ptxbench emulate -- PROGRAM' (PTXBENCH_DEVICE_FD is not set)");
   }
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   owner_process_ = ::getpid();
@@ -122,7 +123,8 @@ Answer<void> Core::host_free(void* address) {
   if (address == nullptr) return {};
   std::lock_guard lock(mutex_);
   const auto found = pinned_.find(reinterpret_cast<std::uintptr_t>(address));
-  if (found == pinned_.end() || !found->second.ours) return fail(Code::kInvalidValue, "not pinned memory of this program");
+  if (found == pinned_.end() || !found->second.ours)
+    return fail(Code::kInvalidValue, "not pinned memory of this program");
   pinned_.erase(found);
   std::free(address);
   return {};

@@ -70,7 +70,7 @@ class Core {
 
   // Modules, kernels, variables.
   Module* add_module(const void* image, std::uint64_t bytes);
-  Answer<Module*> load_image(const void* image);    // driver API: fat binary, wrapper, ELF or PTX text; loaded at once
+  Answer<Module*> load_image(const void* image);  // driver API: fat binary, wrapper, ELF or PTX text; loaded at once
   Answer<Module*> load_file(const char* path);
   Answer<void> unload(void* module);
   Answer<Module*> module_of(const void* handle);
@@ -123,10 +123,10 @@ class Core {
   std::optional<wire::DeviceInfo> device_;
   std::set<std::string> refused_;
   std::vector<std::unique_ptr<Module>> modules_;
-  std::map<const void*, std::unique_ptr<Kernel>> kernels_;           // by handle
-  std::unordered_map<const void*, Kernel*> stubs_;                   // by host function
+  std::map<const void*, std::unique_ptr<Kernel>> kernels_;  // by handle
+  std::unordered_map<const void*, Kernel*> stubs_;          // by host function
   std::map<std::pair<Module*, std::string>, Kernel*> kernels_by_name_;
-  std::unordered_map<const void*, Variable> variables_;              // by host variable
+  std::unordered_map<const void*, Variable> variables_;  // by host variable
   std::map<const void*, std::unique_ptr<Stream>> streams_;
   std::map<const void*, std::unique_ptr<Event>> events_;
   struct Pinned {

@@ -239,11 +239,20 @@ Answer<void> Core::apply(const ApiLaunchAttribute* attributes, unsigned count, w
       case 6: geometry.programmatic_serialization = attribute.value.number != 0; break;
       // Hints that do not change what a kernel computes: cache window, synchronisation policy, cluster scheduling,
       // priority, memory domains, preferred cluster (the plain cluster stays allowed), carve-out, NVLink scheduling.
-      case 1: case 3: case 5: case 8: case 9: case 10: case 11: case 14: case 16: break;
+      case 1:
+      case 3:
+      case 5:
+      case 8:
+      case 9:
+      case 10:
+      case 11:
+      case 14:
+      case 16: break;
       default:
-        return tl::unexpected(refuse("cudaLaunchKernelEx", "launch attribute " + std::to_string(attribute.id) +
-                                                               " (programmatic events, device-updatable graph nodes and "
-                                                               "unknown attributes are not supported)"));
+        return tl::unexpected(
+            refuse("cudaLaunchKernelEx", "launch attribute " + std::to_string(attribute.id) +
+                                             " (programmatic events, device-updatable graph nodes and "
+                                             "unknown attributes are not supported)"));
     }
   }
   return {};

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <string>
 
+#include "ptxbench/shim/core.h"
 #include "ptxbench/shim/driver_entry.h"
 #include "ptxbench/shim/refused.h"
 #include "ptxbench/shim/shared_core.h"
-#include "ptxbench/shim/core.h"
 
 namespace ptxbench::shim {
 

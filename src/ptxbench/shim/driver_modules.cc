@@ -22,9 +22,12 @@ int launch(void* function, ptxbench::wire::LaunchGeometry geometry, void* stream
   // Pairs of key and value, as CU_LAUNCH_PARAM_*: 1 a packed buffer, 2 its size, 0 the end.
   for (void** item = extra; item != nullptr && *item != nullptr; item += 2) {
     const auto key = reinterpret_cast<std::uintptr_t>(*item);
-    if (key == 1) packed = item[1];
-    else if (key == 2) bytes = *static_cast<std::size_t*>(item[1]);
-    else return kInvalid;
+    if (key == 1)
+      packed = item[1];
+    else if (key == 2)
+      bytes = *static_cast<std::size_t*>(item[1]);
+    else
+      return kInvalid;
   }
   return result(core().launch(*kernel, geometry, args, packed, bytes, stream));
 }
@@ -55,17 +58,22 @@ int runtime_attribute(int attribute) { return attribute == 14 ? 13 : attribute; 
 
 }  // namespace
 
-PTXBENCH_API_EXPORT int cuModuleLoadData(void** module, const void* image) { return result(core().load_image(image), module); }
+PTXBENCH_API_EXPORT int cuModuleLoadData(void** module, const void* image) {
+  return result(core().load_image(image), module);
+}
 PTXBENCH_API_EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned, void*, void*) {
   return cuModuleLoadData(module, image);
 }
-PTXBENCH_API_EXPORT int cuModuleLoadFatBinary(void** module, const void* image) { return cuModuleLoadData(module, image); }
+PTXBENCH_API_EXPORT int cuModuleLoadFatBinary(void** module, const void* image) {
+  return cuModuleLoadData(module, image);
+}
 PTXBENCH_API_EXPORT int cuModuleLoad(void** module, const char* path) { return result(core().load_file(path), module); }
 PTXBENCH_API_EXPORT int cuModuleUnload(void* module) { return result(core().unload(module)); }
 PTXBENCH_API_EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
   return get_kernel(function, module, name);
 }
-PTXBENCH_API_EXPORT int cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, void* module, const char* name) {
+PTXBENCH_API_EXPORT int cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, void* module,
+                                             const char* name) {
   if (name == nullptr) return kInvalid;
   auto known = core().module_of(module);
   if (!known) return result(known);
@@ -80,7 +88,8 @@ PTXBENCH_API_EXPORT int cuModuleGetLoadingMode(int* mode) {
   return kOk;
 }
 
-PTXBENCH_API_EXPORT int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned, void*, void*, unsigned) {
+PTXBENCH_API_EXPORT int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned, void*, void*,
+                                          unsigned) {
   return result(core().load_image(image), library);
 }
 PTXBENCH_API_EXPORT int cuLibraryLoadFromFile(void** library, const char* path, void*, void*, unsigned, void*, void*,
@@ -144,7 +153,8 @@ PTXBENCH_API_EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy,
 }
 PTXBENCH_API_ALIAS(cuLaunchKernel_ptsz, cuLaunchKernel);
 PTXBENCH_API_EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                                  unsigned by, unsigned bz, unsigned shared, void* stream, void** args) {
+                                                  unsigned by, unsigned bz, unsigned shared, void* stream,
+                                                  void** args) {
   ptxbench::wire::LaunchGeometry geometry;
   geometry.grid = {gx, gy, gz};
   geometry.block = {bx, by, bz};
@@ -153,7 +163,8 @@ PTXBENCH_API_EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, u
   return launch(function, geometry, stream, args, nullptr);
 }
 PTXBENCH_API_ALIAS(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
-PTXBENCH_API_EXPORT int cuLaunchKernelEx(const ApiDriverLaunchConfig* config, void* function, void** args, void** extra) {
+PTXBENCH_API_EXPORT int cuLaunchKernelEx(const ApiDriverLaunchConfig* config, void* function, void** args,
+                                         void** extra) {
   if (config == nullptr) return kInvalid;
   ptxbench::wire::LaunchGeometry geometry;
   geometry.grid = {config->grid_x, config->grid_y, config->grid_z};
@@ -184,10 +195,11 @@ PTXBENCH_API_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
   return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
 }
 
-PTXBENCH_API_EXPORT int cuTensorMapEncodeTiled(void* out, unsigned type, unsigned rank, void* address, const std::uint64_t* dims,
-                                               const std::uint64_t* strides, const std::uint32_t* box,
-                                               const std::uint32_t* element_strides, unsigned interleave, unsigned swizzle,
-                                               unsigned l2_promotion, unsigned oob_fill) {
+PTXBENCH_API_EXPORT int cuTensorMapEncodeTiled(void* out, unsigned type, unsigned rank, void* address,
+                                               const std::uint64_t* dims, const std::uint64_t* strides,
+                                               const std::uint32_t* box, const std::uint32_t* element_strides,
+                                               unsigned interleave, unsigned swizzle, unsigned l2_promotion,
+                                               unsigned oob_fill) {
   if (out == nullptr || dims == nullptr || box == nullptr || element_strides == nullptr || rank == 0 || rank > 5 ||
       (rank > 1 && strides == nullptr)) {
     return kInvalid;

@@ -5,7 +5,8 @@ namespace ptxbench::shim {
 const char* runtime_error_name(int error) {
   switch (error) {
 #define PTXBENCH_RT_ERROR(number, name) \
-  case number: return name;
+  case number:                          \
+    return name;
 #define PTXBENCH_DRV_ERROR(number, name)
 #define PTXBENCH_ERROR_TEXT(number, text)
 #include "ptxbench/shim/errors.def"
@@ -20,7 +21,8 @@ const char* driver_error_name(int error) {
   switch (error) {
 #define PTXBENCH_RT_ERROR(number, name)
 #define PTXBENCH_DRV_ERROR(number, name) \
-  case number: return name;
+  case number:                           \
+    return name;
 #define PTXBENCH_ERROR_TEXT(number, text)
 #include "ptxbench/shim/errors.def"
 #undef PTXBENCH_RT_ERROR
@@ -35,7 +37,8 @@ const char* error_text(int error) {
 #define PTXBENCH_RT_ERROR(number, name)
 #define PTXBENCH_DRV_ERROR(number, name)
 #define PTXBENCH_ERROR_TEXT(number, text) \
-  case number: return text;
+  case number:                            \
+    return text;
 #include "ptxbench/shim/errors.def"
 #undef PTXBENCH_RT_ERROR
 #undef PTXBENCH_DRV_ERROR

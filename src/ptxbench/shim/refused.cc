@@ -3,9 +3,7 @@
 // in another file takes their place.
 #include "ptxbench/shim/refused.h"
 
-#define PTXBENCH_API(name)                                                        \
-  extern "C" __attribute__((visibility("default"), weak)) int name();             \
-  extern "C" __attribute__((visibility("default"), weak)) int name() {            \
-    return ptxbench::shim::refused(#name);                                        \
-  }
+#define PTXBENCH_API(name)                                            \
+  extern "C" __attribute__((visibility("default"), weak)) int name(); \
+  extern "C" __attribute__((visibility("default"), weak)) int name() { return ptxbench::shim::refused(#name); }
 #include PTXBENCH_NAMES

@@ -12,8 +12,8 @@ constexpr int kRuntimeVersion = 13000;
 
 // cudaDeviceAttr numbers of maxTexture1D ... maxTextureCubemapLayered and maxSurface1D ... maxSurfaceCubemapLayered, in the
 // order of cudaDeviceProp.
-constexpr int kTextureAttributes[25] = {21, 77, 22, 23, 73, 74, 70, 71, 72, 45, 46, 24, 25, 26, 47, 48, 49, 52, 42, 43, 27, 28,
-                                        29, 53, 54};
+constexpr int kTextureAttributes[25] = {21, 77, 22, 23, 73, 74, 70, 71, 72, 45, 46, 24, 25,
+                                        26, 47, 48, 49, 52, 42, 43, 27, 28, 29, 53, 54};
 constexpr int kSurfaceAttributes[14] = {55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68};
 
 }  // namespace
@@ -40,7 +40,8 @@ PTXBENCH_API_EXPORT int cudaGetDeviceProperties(ApiDeviceProp* out, int device) 
   for (std::size_t i = 0; i < 25; ++i) p.max_texture[i] = a(static_cast<std::size_t>(kTextureAttributes[i]));
   for (std::size_t i = 0; i < 14; ++i) p.max_surface[i] = a(static_cast<std::size_t>(kSurfaceAttributes[i]));
   p.surface_alignment = static_cast<std::size_t>(a(30)), p.concurrent_kernels = a(31), p.ecc = a(32), p.tcc = a(35);
-  p.async_engines = a(40), p.unified_addressing = a(41), p.bus_width = a(37), p.l2_size = a(38), p.persisting_l2_max = a(108);
+  p.async_engines = a(40), p.unified_addressing = a(41), p.bus_width = a(37), p.l2_size = a(38),
+  p.persisting_l2_max = a(108);
   p.max_threads_per_sm = a(39), p.stream_priorities = a(78), p.global_l1 = a(79), p.local_l1 = a(80);
   p.shared_per_sm = static_cast<std::size_t>(a(81)), p.registers_per_sm = a(82), p.managed = a(83);
   p.multi_gpu_board = a(84), p.multi_gpu_group = a(85), p.host_native_atomics = a(86), p.pageable_access = a(88);
@@ -50,7 +51,8 @@ PTXBENCH_API_EXPORT int cudaGetDeviceProperties(ApiDeviceProp* out, int device) 
   p.access_policy_window = a(109), p.reserved_shared_per_block = static_cast<std::size_t>(a(111));
   p.host_register = a(99), p.sparse_array = a(112), p.host_register_read_only = a(113), p.timeline_semaphore = a(114);
   p.memory_pools = a(115), p.gpu_direct_rdma = a(116), p.rdma_flush_options = static_cast<unsigned>(a(117));
-  p.rdma_writes_ordering = a(118), p.pool_handle_types = static_cast<unsigned>(a(119)), p.deferred_mapping_array = a(121);
+  p.rdma_writes_ordering = a(118), p.pool_handle_types = static_cast<unsigned>(a(119)),
+  p.deferred_mapping_array = a(121);
   p.ipc_event = a(122), p.cluster_launch = a(120), p.unified_function_pointers = a(129), p.numa_config = a(130);
   p.numa_id = a(131), p.mps = a(133), p.host_numa_id = a(134), p.host_numa_multinode_ipc = a(143);
   *out = p;

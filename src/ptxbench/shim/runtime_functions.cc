@@ -71,7 +71,8 @@ PTXBENCH_API_EXPORT int cudaFuncGetParamInfo(const void* function, std::size_t i
 }
 
 PTXBENCH_API_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
-                                                                               int threads, std::size_t shared, unsigned) {
+                                                                               int threads, std::size_t shared,
+                                                                               unsigned) {
   if (blocks == nullptr || threads <= 0) return finish(Code::kInvalidValue);
   ptxbench::wire::LaunchGeometry geometry;
   geometry.block.x = static_cast<std::uint32_t>(threads);
@@ -84,7 +85,8 @@ PTXBENCH_API_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* block
                                                                       std::size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
 }
-PTXBENCH_API_EXPORT int cudaOccupancyMaxActiveClusters(int* clusters, const void* function, const ApiLaunchConfig* config) {
+PTXBENCH_API_EXPORT int cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                                       const ApiLaunchConfig* config) {
   if (clusters == nullptr || config == nullptr) return finish(Code::kInvalidValue);
   ptxbench::wire::LaunchGeometry geometry;
   geometry.grid = {config->grid.x, config->grid.y, config->grid.z};
@@ -96,15 +98,16 @@ PTXBENCH_API_EXPORT int cudaOccupancyMaxActiveClusters(int* clusters, const void
   return finish(reply);
 }
 
-PTXBENCH_API_EXPORT int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned, unsigned long long,
-                                                         int* result) {
+PTXBENCH_API_EXPORT int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
+                                                         unsigned long long, int* result) {
   if (name == nullptr || function == nullptr) return finish(Code::kInvalidValue);
   *function = driver_entry(name);
   if (result != nullptr) *result = *function != nullptr ? 0 : 1;  // found, or symbol not found
   return 0;
 }
 PTXBENCH_API_ALIAS(cudaGetDriverEntryPointByVersion_ptsz, cudaGetDriverEntryPointByVersion);
-PTXBENCH_API_EXPORT int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags, int* result) {
+PTXBENCH_API_EXPORT int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                                int* result) {
   return cudaGetDriverEntryPointByVersion(name, function, 13000, flags, result);
 }
 PTXBENCH_API_ALIAS(cudaGetDriverEntryPoint_ptsz, cudaGetDriverEntryPoint);

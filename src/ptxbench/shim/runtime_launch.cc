@@ -52,22 +52,24 @@ PTXBENCH_API_EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
 // At exit; the device process drops everything with the connection.
 PTXBENCH_API_EXPORT void __cudaUnregisterFatBinary(void**) {}
 
-PTXBENCH_API_EXPORT void __cudaRegisterFunction(void** module, const char* stub, char*, const char* name, int, void*, void*,
-                                                void*, void*, int*) {
+PTXBENCH_API_EXPORT void __cudaRegisterFunction(void** module, const char* stub, char*, const char* name, int, void*,
+                                                void*, void*, void*, int*) {
   core().add_kernel(stub, reinterpret_cast<Module*>(module), name);
 }
-PTXBENCH_API_EXPORT void __cudaRegisterVar(void** module, char* host, char*, const char* name, int, std::size_t bytes, int,
-                                           int) {
+PTXBENCH_API_EXPORT void __cudaRegisterVar(void** module, char* host, char*, const char* name, int, std::size_t bytes,
+                                           int, int) {
   core().add_variable(host, reinterpret_cast<Module*>(module), name, bytes);
 }
 PTXBENCH_API_EXPORT void __cudaRegisterManagedVar(void** handle, void**, char*, const char* name, int, std::size_t, int,
                                                   int) {
   const auto module = reinterpret_cast<Module*>(handle);
-  module->failure = core().refuse("__managed__", std::string("variable '") + name + "': managed memory is not supported");
+  module->failure =
+      core().refuse("__managed__", std::string("variable '") + name + "': managed memory is not supported");
 }
 PTXBENCH_API_EXPORT char __cudaInitModule(void**) { return 1; }
 
-PTXBENCH_API_EXPORT unsigned __cudaPushCallConfiguration(ApiDim3 grid, ApiDim3 block, std::size_t shared, void* stream) {
+PTXBENCH_API_EXPORT unsigned __cudaPushCallConfiguration(ApiDim3 grid, ApiDim3 block, std::size_t shared,
+                                                         void* stream) {
   configurations.push_back({grid, block, shared, stream});
   return 0;
 }
@@ -96,8 +98,8 @@ PTXBENCH_API_ALIAS(__cudaLaunchKernel_ptsz, __cudaLaunchKernel);
 PTXBENCH_API_EXPORT int cudaGetKernel(void** handle, const void* stub) { return __cudaGetKernel(handle, stub); }
 PTXBENCH_API_EXPORT int cudaGetFuncBySymbol(void** handle, const void* stub) { return __cudaGetKernel(handle, stub); }
 
-PTXBENCH_API_EXPORT int cudaLaunchKernel(const void* function, ApiDim3 grid, ApiDim3 block, void** args, std::size_t shared,
-                                         void* stream) {
+PTXBENCH_API_EXPORT int cudaLaunchKernel(const void* function, ApiDim3 grid, ApiDim3 block, void** args,
+                                         std::size_t shared, void* stream) {
   return launch(function, geometry_of(grid, block, shared), args, stream);
 }
 PTXBENCH_API_ALIAS(cudaLaunchKernel_ptsz, cudaLaunchKernel);

@@ -114,7 +114,8 @@ PTXBENCH_API_EXPORT int cudaMemset2DAsync(void* pointer, std::size_t pitch, int 
   return 0;
 }
 PTXBENCH_API_ALIAS(cudaMemset2DAsync_ptsz, cudaMemset2DAsync);
-PTXBENCH_API_EXPORT int cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+PTXBENCH_API_EXPORT int cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width,
+                                     std::size_t height) {
   return cudaMemset2DAsync(pointer, pitch, value, width, height, nullptr);
 }
 PTXBENCH_API_ALIAS(cudaMemset2D_ptds, cudaMemset2D);
@@ -129,8 +130,8 @@ PTXBENCH_API_EXPORT int cudaGetSymbolSize(std::size_t* bytes, const void* symbol
   if (found) *bytes = found->bytes;
   return finish(found);
 }
-PTXBENCH_API_EXPORT int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
-                                                int kind, void* stream) {
+PTXBENCH_API_EXPORT int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes,
+                                                std::size_t offset, int kind, void* stream) {
   Answer<std::uint64_t> address = inside(symbol, bytes, offset);
   if (!address) return finish(address);
   return copy(reinterpret_cast<void*>(*address), from, bytes, kind, stream, false);
@@ -148,7 +149,8 @@ PTXBENCH_API_EXPORT int cudaMemcpyFromSymbolAsync(void* to, const void* symbol, 
   return copy(to, reinterpret_cast<const void*>(*address), bytes, kind, stream, false);
 }
 PTXBENCH_API_ALIAS(cudaMemcpyFromSymbolAsync_ptsz, cudaMemcpyFromSymbolAsync);
-PTXBENCH_API_EXPORT int cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int kind) {
+PTXBENCH_API_EXPORT int cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
+                                             int kind) {
   return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
 }
 PTXBENCH_API_ALIAS(cudaMemcpyFromSymbol_ptds, cudaMemcpyFromSymbol);

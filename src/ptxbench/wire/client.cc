@@ -17,7 +17,8 @@ Answer<void> Client::exchange(MessageType type, const std::string& request, std:
   header.type = static_cast<std::uint16_t>(type);
   header.sequence = ++sequence_;
   header.bulk_bytes = bulk_out.size();
-  if (!connection_.send(header, request, bulk_out, pass_fd)) return give_up("the device process does not take requests");
+  if (!connection_.send(header, request, bulk_out, pass_fd))
+    return give_up("the device process does not take requests");
 
   Header reply;
   switch (connection_.receive(reply, payload, kMaxReplyPayload)) {

@@ -1,10 +1,10 @@
 #include "ptxbench/wire/connection.h"
 
-#include <cerrno>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <cerrno>
 
 #include <algorithm>
 #include <cstring>

@@ -90,8 +90,12 @@ Result<EmulateOutcome> emulate(const EmulateRequest& request) {
     return fail(ErrorKind::kUnavailable, "no socket pair: too many open files?");
   }
   Command command;
-  command.argv = {request.device_program.string(), "--control-fd", std::to_string(kControlFd), "--memory",
-                  std::to_string(std::max<std::uint64_t>(request.device_memory >> 20, 1)), "--threads",
+  command.argv = {request.device_program.string(),
+                  "--control-fd",
+                  std::to_string(kControlFd),
+                  "--memory",
+                  std::to_string(std::max<std::uint64_t>(request.device_memory >> 20, 1)),
+                  "--threads",
                   std::to_string(request.device_threads)};
   command.stderr_to = OutputTo::inherit();
   command.inherited = {{control_end.fd(), kControlFd}};
@@ -102,8 +106,7 @@ Result<EmulateOutcome> emulate(const EmulateRequest& request) {
   const auto host = client.call(AddClient{}, {}, {}, device_end.fd());
   if (!host) return fail(device_error(host.error()));
   device_end.close();
-  const auto begun =
-      client.call(BeginRun{host->handle, request.schedule, request.work_limit, request.deadline_ms});
+  const auto begun = client.call(BeginRun{host->handle, request.schedule, request.work_limit, request.deadline_ms});
   if (!begun) return fail(device_error(begun.error()));
 
   PTXBENCH_TRY(const pid_t program,

@@ -19,14 +19,14 @@ struct EmulateRequest {
   std::uint64_t device_memory = std::uint64_t{8} << 30;
   unsigned device_threads = 0;  // 0: one per core
   Schedule schedule = Schedule::kLatest;
-  std::uint64_t work_limit = 0;    // thread instructions per launch; 0: none
-  std::uint32_t deadline_ms = 0;   // in kernels, altogether; 0: none
+  std::uint64_t work_limit = 0;   // thread instructions per launch; 0: none
+  std::uint32_t deadline_ms = 0;  // in kernels, altogether; 0: none
 };
 
 struct EmulateOutcome {
-  int exit_code = 0;      // the program's; 128 + signal if one killed it
+  int exit_code = 0;         // the program's; 128 + signal if one killed it
   bool used_device = false;  // false: it never called CUDA, or is linked with the static runtime
-  RunReply report;        // launches, traps, refused calls
+  RunReply report;           // launches, traps, refused calls
 };
 
 // kNotFound: no such program. kUnavailable: no device process.

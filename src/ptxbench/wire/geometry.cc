@@ -18,28 +18,28 @@ Answer<void> check_block(const DeviceInfo& device, const KernelInfo& kernel, con
   const Dim3& block = geometry.block;
   const Dim3& grid = geometry.grid;
   if (block.x == 0 || block.y == 0 || block.z == 0 || grid.x == 0 || grid.y == 0 || grid.z == 0) {
-    return refuse(Code::kInvalidValue,
-                  fmt::format("grid {} and block {} must have no zero", show(grid), show(block)));
+    return refuse(Code::kInvalidValue, fmt::format("grid {} and block {} must have no zero", show(grid), show(block)));
   }
   if (block.x > attribute(device, Attr::kMaxBlockX) || block.y > attribute(device, Attr::kMaxBlockY) ||
       block.z > attribute(device, Attr::kMaxBlockZ) || block.count() > attribute(device, Attr::kMaxThreadsPerBlock)) {
-    return refuse(Code::kInvalidValue,
-                  fmt::format("block {} has {} threads; a CTA has at most {}, and at most ({}, {}, {}) per axis",
-                              show(block), block.count(), attribute(device, Attr::kMaxThreadsPerBlock),
-                              attribute(device, Attr::kMaxBlockX), attribute(device, Attr::kMaxBlockY),
-                              attribute(device, Attr::kMaxBlockZ)));
+    return refuse(
+        Code::kInvalidValue,
+        fmt::format("block {} has {} threads; a CTA has at most {}, and at most ({}, {}, {}) per axis", show(block),
+                    block.count(), attribute(device, Attr::kMaxThreadsPerBlock), attribute(device, Attr::kMaxBlockX),
+                    attribute(device, Attr::kMaxBlockY), attribute(device, Attr::kMaxBlockZ)));
   }
   if (grid.x > attribute(device, Attr::kMaxGridX) || grid.y > attribute(device, Attr::kMaxGridY) ||
       grid.z > attribute(device, Attr::kMaxGridZ)) {
-    return refuse(Code::kInvalidValue, fmt::format("grid {} is over the limit of ({}, {}, {})", show(grid),
-                                                           attribute(device, Attr::kMaxGridX),
-                                                           attribute(device, Attr::kMaxGridY),
-                                                           attribute(device, Attr::kMaxGridZ)));
+    return refuse(
+        Code::kInvalidValue,
+        fmt::format("grid {} is over the limit of ({}, {}, {})", show(grid), attribute(device, Attr::kMaxGridX),
+                    attribute(device, Attr::kMaxGridY), attribute(device, Attr::kMaxGridZ)));
   }
   if (block.count() > kernel.max_threads) {
-    return refuse(Code::kInvalidValue,
-                  fmt::format("block {} has {} threads, but kernel '{}' was compiled for at most {} (__launch_bounds__)",
-                              show(block), block.count(), kernel.name, kernel.max_threads));
+    return refuse(
+        Code::kInvalidValue,
+        fmt::format("block {} has {} threads, but kernel '{}' was compiled for at most {} (__launch_bounds__)",
+                    show(block), block.count(), kernel.name, kernel.max_threads));
   }
   return {};
 }
@@ -47,12 +47,13 @@ Answer<void> check_block(const DeviceInfo& device, const KernelInfo& kernel, con
 Answer<void> check_shared(const DeviceInfo& device, const KernelInfo& kernel, const KernelLimits& limits,
                           const LaunchGeometry& geometry) {
   if (geometry.dynamic_shared > limits.max_dynamic_shared) {
-    return refuse(Code::kInvalidValue,
-                  fmt::format("kernel '{}' was launched with {} bytes of dynamic shared memory; its limit is {}. Raise it "
-                              "with cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), at "
-                              "most {} less the kernel's static {}",
-                              kernel.name, geometry.dynamic_shared, limits.max_dynamic_shared,
-                              attribute(device, Attr::kMaxSharedOptin), kernel.static_shared));
+    return refuse(
+        Code::kInvalidValue,
+        fmt::format("kernel '{}' was launched with {} bytes of dynamic shared memory; its limit is {}. Raise it "
+                    "with cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), at "
+                    "most {} less the kernel's static {}",
+                    kernel.name, geometry.dynamic_shared, limits.max_dynamic_shared,
+                    attribute(device, Attr::kMaxSharedOptin), kernel.static_shared));
   }
   return {};
 }
@@ -61,10 +62,10 @@ Answer<void> check_cluster(const DeviceInfo& device, const KernelInfo& kernel, c
                            const LaunchGeometry& geometry) {
   if (!is_zero(kernel.required_cluster) && !is_zero(geometry.cluster) &&
       !(kernel.required_cluster == geometry.cluster)) {
-    return refuse(Code::kInvalidClusterSize, fmt::format("kernel '{}' is compiled for cluster {} (__cluster_dims__), but "
-                                                         "the launch asks for {}",
-                                                         kernel.name, show(kernel.required_cluster),
-                                                         show(geometry.cluster)));
+    return refuse(Code::kInvalidClusterSize,
+                  fmt::format("kernel '{}' is compiled for cluster {} (__cluster_dims__), but "
+                              "the launch asks for {}",
+                              kernel.name, show(kernel.required_cluster), show(geometry.cluster)));
   }
   const Dim3 cluster = effective_cluster(kernel, geometry);
   const Dim3& grid = geometry.grid;
@@ -84,11 +85,12 @@ Answer<void> check_cluster(const DeviceInfo& device, const KernelInfo& kernel, c
                   fmt::format("grid {} is no multiple of cluster {}", show(grid), show(cluster)));
   }
   if (geometry.cooperative) {
-    const std::uint64_t fit = std::uint64_t{blocks_per_multiprocessor(device, kernel, geometry)} *
-                              attribute(device, Attr::kMultiprocessors);
+    const std::uint64_t fit =
+        std::uint64_t{blocks_per_multiprocessor(device, kernel, geometry)} * attribute(device, Attr::kMultiprocessors);
     if (grid.count() > fit) {
-      return refuse(Code::kCooperativeLaunchTooLarge,
-                    fmt::format("a cooperative launch of {} CTAs, but only {} fit on the device at once", grid.count(), fit));
+      return refuse(
+          Code::kCooperativeLaunchTooLarge,
+          fmt::format("a cooperative launch of {} CTAs, but only {} fit on the device at once", grid.count(), fit));
     }
   }
   return {};
@@ -121,11 +123,12 @@ Answer<void> check_launch(const DeviceInfo& device, const KernelInfo& kernel, co
                                                    kernel.name, kernel.param_bytes, param_bytes));
   }
   if (blocks_per_multiprocessor(device, kernel, geometry) == 0) {
-    return refuse(Code::kLaunchOutOfResources,
-                  fmt::format("one CTA of kernel '{}' needs more registers or shared memory than a multiprocessor has: {} "
-                              "threads of {} registers, {} bytes of shared memory",
-                              kernel.name, geometry.block.count(), kernel.registers,
-                              std::uint64_t{kernel.static_shared} + geometry.dynamic_shared));
+    return refuse(
+        Code::kLaunchOutOfResources,
+        fmt::format("one CTA of kernel '{}' needs more registers or shared memory than a multiprocessor has: {} "
+                    "threads of {} registers, {} bytes of shared memory",
+                    kernel.name, geometry.block.count(), kernel.registers,
+                    std::uint64_t{kernel.static_shared} + geometry.dynamic_shared));
   }
   return check_cluster(device, kernel, limits, geometry);
 }

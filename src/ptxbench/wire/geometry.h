@@ -9,9 +9,21 @@ namespace ptxbench::wire {
 
 // Numbers of cudaDeviceAttr that these rules read.
 enum class Attr : std::uint32_t {
-  kMaxThreadsPerBlock = 1, kMaxBlockX = 2, kMaxBlockY, kMaxBlockZ, kMaxGridX = 5, kMaxGridY, kMaxGridZ,
-  kMaxSharedPerBlock = 8, kMultiprocessors = 16, kMaxThreadsPerSm = 39, kMaxSharedPerSm = 81, kMaxRegistersPerSm = 82,
-  kMaxSharedOptin = 97, kMaxBlocksPerSm = 106, kReservedShared = 111,
+  kMaxThreadsPerBlock = 1,
+  kMaxBlockX = 2,
+  kMaxBlockY,
+  kMaxBlockZ,
+  kMaxGridX = 5,
+  kMaxGridY,
+  kMaxGridZ,
+  kMaxSharedPerBlock = 8,
+  kMultiprocessors = 16,
+  kMaxThreadsPerSm = 39,
+  kMaxSharedPerSm = 81,
+  kMaxRegistersPerSm = 82,
+  kMaxSharedOptin = 97,
+  kMaxBlocksPerSm = 106,
+  kReservedShared = 111,
 };
 // 0 for an attribute the device does not list.
 std::uint32_t attribute(const DeviceInfo& device, Attr which);

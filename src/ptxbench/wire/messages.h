@@ -69,12 +69,38 @@ enum class Code : std::int32_t {
 enum class MessageType : std::uint16_t {
   kHello = 1,
   // Any connection.
-  kAlloc = 10, kFree, kWriteMemory, kReadMemory, kCopyMemory, kFillMemory, kPointerInfo, kMemoryInfo,
-  kLoadModule = 30, kUnloadModule, kGetKernel, kGetGlobal, kSetKernelAttribute, kLaunch, kOccupancy,
-  kStreamCreate = 50, kStreamDestroy, kEventCreate, kEventDestroy, kEventRecord, kEventElapsed, kSynchronize,
-  kEncodeTiled = 70, kGetDeviceInfo, kRefuse,
+  kAlloc = 10,
+  kFree,
+  kWriteMemory,
+  kReadMemory,
+  kCopyMemory,
+  kFillMemory,
+  kPointerInfo,
+  kMemoryInfo,
+  kLoadModule = 30,
+  kUnloadModule,
+  kGetKernel,
+  kGetGlobal,
+  kSetKernelAttribute,
+  kLaunch,
+  kOccupancy,
+  kStreamCreate = 50,
+  kStreamDestroy,
+  kEventCreate,
+  kEventDestroy,
+  kEventRecord,
+  kEventElapsed,
+  kSynchronize,
+  kEncodeTiled = 70,
+  kGetDeviceInfo,
+  kRefuse,
   // The control connection only.
-  kAddClient = 100, kDropClient, kBeginRun, kEndRun, kReplay, kShutdown,
+  kAddClient = 100,
+  kDropClient,
+  kBeginRun,
+  kEndRun,
+  kReplay,
+  kShutdown,
 };
 
 struct Empty {
@@ -91,10 +117,10 @@ struct FailureReply {
 };
 
 // Requests and replies in one shape: Request::kType, Request::Reply, members listed in fields().
-#define PTXBENCH_WIRE_FIELDS(...)  \
-  template <class V>               \
+#define PTXBENCH_WIRE_FIELDS(...)      \
+  template <class V>                   \
   void fields([[maybe_unused]] V& v) { \
-    v(__VA_ARGS__);                \
+    v(__VA_ARGS__);                    \
   }
 
 struct HelloReply {
@@ -332,8 +358,8 @@ struct Grant {
 struct AddClient {
   static constexpr MessageType kType = MessageType::kAddClient;
   using Reply = HandleReply;
-  std::vector<Grant> grants;              // ranges of the control connection that the client may read and write
-  bool restrict_modules = false;          // only images named below may be loaded
+  std::vector<Grant> grants;      // ranges of the control connection that the client may read and write
+  bool restrict_modules = false;  // only images named below may be loaded
   std::vector<std::string> module_sha256;
   PTXBENCH_WIRE_FIELDS(grants, restrict_modules, module_sha256)
 };
@@ -350,8 +376,8 @@ struct BeginRun {
   using Reply = Empty;
   std::uint32_t client = 0;
   Schedule schedule = Schedule::kLatest;
-  std::uint64_t work_limit = 0;    // thread instructions per launch; 0: none
-  std::uint32_t deadline_ms = 0;   // for all launches of the run together, counted in kernels only; 0: none
+  std::uint64_t work_limit = 0;   // thread instructions per launch; 0: none
+  std::uint32_t deadline_ms = 0;  // for all launches of the run together, counted in kernels only; 0: none
   PTXBENCH_WIRE_FIELDS(client, schedule, work_limit, deadline_ms)
 };
 struct RunReply {
@@ -363,9 +389,9 @@ struct RunReply {
   std::string sticky_message;
   bool client_alive = false;
   bool client_connected = false;  // it said Hello
-  std::string client_fault;  // why the device ended the connection, if it did
-  PTXBENCH_WIRE_FIELDS(commands, launches, refusals, failures, sticky_code, sticky_message, client_alive, client_connected,
-                       client_fault)
+  std::string client_fault;       // why the device ended the connection, if it did
+  PTXBENCH_WIRE_FIELDS(commands, launches, refusals, failures, sticky_code, sticky_message, client_alive,
+                       client_connected, client_fault)
 };
 struct EndRun {
   static constexpr MessageType kType = MessageType::kEndRun;

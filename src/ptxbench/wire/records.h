@@ -52,8 +52,8 @@ struct KernelInfo {
   std::uint32_t static_shared = 0;
   std::uint32_t local_bytes = 0;  // per thread
   std::uint32_t max_threads = 1024;
-  std::uint32_t registers = 0;  // per thread; the emulator's is an estimate
-  Dim3 required_cluster{0, 0, 0};  // zero: none
+  std::uint32_t registers = 0;       // per thread; the emulator's is an estimate
+  Dim3 required_cluster{0, 0, 0};    // zero: none
   std::uint32_t ptx_version = 0;     // 90 for PTX 9.0
   std::uint32_t binary_version = 0;  // 90 for sm_90
   template <class V>

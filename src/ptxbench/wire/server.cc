@@ -208,7 +208,9 @@ RunReply DeviceServer::run_report() const {
 }
 
 bool DeviceServer::dispatch_control(Peer& peer, const Header& header, const std::string& payload, int passed_fd) {
-  const auto bad = [&] { return violation(peer, fmt::format("a message of type {} that does not decode", header.type)); };
+  const auto bad = [&] {
+    return violation(peer, fmt::format("a message of type {} that does not decode", header.type));
+  };
   switch (static_cast<MessageType>(header.type)) {
     case MessageType::kAddClient: {
       AddClient request;
@@ -250,7 +252,8 @@ bool DeviceServer::step(Peer& peer) {
   Header header;
   std::string payload;
   int passed_fd = -1;
-  switch (peer.connection.receive(header, payload, kMaxRequestPayload, peer.session->control() ? &passed_fd : nullptr)) {
+  switch (
+      peer.connection.receive(header, payload, kMaxRequestPayload, peer.session->control() ? &passed_fd : nullptr)) {
     case Connection::Receive::kClosed: return false;
     case Connection::Receive::kMalformed: return violation(peer, "bytes that are no message of protocol version 1");
     case Connection::Receive::kMessage: break;

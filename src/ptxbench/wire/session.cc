@@ -212,10 +212,11 @@ Answer<Empty> Session::on(const SetKernelAttribute& m) {
   switch (m.attribute) {
     case KernelAttribute::kMaxDynamicShared:
       if (m.value < 0 || static_cast<std::uint64_t>(m.value) + (*kernel)->info.static_shared > whole) {
-        return refuse(Code::kInvalidValue,
-                      fmt::format("{} bytes of dynamic shared memory for kernel '{}', which has {} static ones; the device "
-                                  "allows {} in all",
-                                  m.value, (*kernel)->info.name, (*kernel)->info.static_shared, whole));
+        return refuse(
+            Code::kInvalidValue,
+            fmt::format("{} bytes of dynamic shared memory for kernel '{}', which has {} static ones; the device "
+                        "allows {} in all",
+                        m.value, (*kernel)->info.name, (*kernel)->info.static_shared, whole));
       }
       limits.max_dynamic_shared = static_cast<std::uint32_t>(m.value);
       break;
@@ -234,8 +235,7 @@ Answer<Empty> Session::on(const Launch& m) {
   auto kernel = own_kernel(m.kernel);
   if (!kernel) return tl::unexpected(kernel.error());
   if (state_.recorder.records(id_) && state_.recorder.full()) {
-    return refuse(Code::kLaunchOutOfResources,
-                  fmt::format("more than {} commands in one run", Recorder::kMaxSteps));
+    return refuse(Code::kLaunchOutOfResources, fmt::format("more than {} commands in one run", Recorder::kMaxSteps));
   }
   Recorder::Step step;
   step.record.stream = m.stream;

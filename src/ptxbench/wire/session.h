@@ -112,8 +112,7 @@ class Session {
   Answer<DeviceState::Kernel*> own_kernel(std::uint32_t kernel);
   Answer<void> check_stream(std::uint32_t stream) const;
   Answer<void> room(std::size_t used, std::string_view what) const;
-  void record(CommandKind kind, std::uint32_t stream, std::uint64_t address, std::uint64_t source,
-              std::uint64_t bytes);
+  void record(CommandKind kind, std::uint32_t stream, std::uint64_t address, std::uint64_t source, std::uint64_t bytes);
   void tick() { state_.logical_ns += 1000; }
 
   DeviceState& state_;
@@ -122,7 +121,7 @@ class Session {
   bool greeted_ = false;
   bool restrict_modules_ = false;
   std::set<std::string> allowed_modules_;
-  std::map<std::uint64_t, Range> owned_;    // allocations and module variables, by address
+  std::map<std::uint64_t, Range> owned_;  // allocations and module variables, by address
   std::map<std::uint64_t, Range> granted_;
   std::vector<std::uint32_t> modules_;
   std::set<std::uint32_t> streams_;
