@@ -231,6 +231,48 @@ TEST_F(Runner, OutputIsCapped) {
   EXPECT_TRUE(outcome.stdout_truncated);
 }
 
+// Headers of the apache-tvm-ffi wheel: $PTXBENCH_TVM_FFI_INCLUDE or where the set-up script puts them.
+std::optional<fs::path> find_tvm_headers() {
+  std::error_code error;
+  if (const char* named = std::getenv("PTXBENCH_TVM_FFI_INCLUDE")) return named;
+  const fs::path set_up = fs::path(PTXBENCH_SOURCE_DIR) / ".toolchain";
+  for (auto it = fs::recursive_directory_iterator(set_up, error); !error && it != fs::recursive_directory_iterator();
+       ++it) {
+    if (it->path().filename() == "c_api.h" && it->path().string().ends_with("tvm/ffi/c_api.h")) {
+      return it->path().parent_path().parent_path().parent_path();
+    }
+  }
+  return std::nullopt;
+}
+
+TEST_F(Runner, LibrariesOfTheRealTvmFfiHeadersRunWithoutItsLibrary) {
+  const std::optional<fs::path> headers = find_tvm_headers();
+  if (!headers) GTEST_SKIP() << "no apache-tvm-ffi headers: scripts/setup installs them";
+  const fs::path library = folder_->path() / "tvm_candidate.so";
+  ASSERT_TRUE(compile(fs::path(PTXBENCH_SOURCE_DIR) / "tests/shim/programs/tvm_candidate.cu", library,
+                      {"-shared", "-Xcompiler", "-fPIC", "-I", headers->string()}));
+  RunRequest honest = request(5);
+  honest.artifact = library;
+  const Result<RunOutcome> outcome = run_candidate(honest);
+  ASSERT_TRUE(outcome) << outcome.error().format();
+  EXPECT_EQ(outcome->return_code, 0) << outcome->error_text;
+  EXPECT_EQ(ints(outcome->outputs.at(0)), (std::vector<std::int32_t>{6, 7, 8, 9, 10, 11, 12, 13}));
+
+  RunRequest refused = request(13);
+  refused.artifact = library;
+  const Result<RunOutcome> thrown = run_candidate(refused);
+  ASSERT_TRUE(thrown) << thrown.error().format();
+  EXPECT_NE(thrown->return_code, 0);
+  EXPECT_EQ(thrown->error_text, "ValueError: thirteen is refused");
+
+  RunRequest wrong = request(5);
+  wrong.artifact = library;
+  wrong.arguments.pop_back();
+  const Result<RunOutcome> arity = run_candidate(wrong);
+  ASSERT_TRUE(arity) << arity.error().format();
+  EXPECT_NE(arity->error_text.find("Mismatched number of arguments"), std::string::npos) << arity->error_text;
+}
+
 TEST_F(Runner, NothingOutlivesAKilledJudge) {
   for (const int mode : {15, 26}) {  // in a kernel, and in host code
     const pid_t judge = ::fork();
