@@ -114,6 +114,22 @@ TEST(HalfArithmetic, FmaWhereFloatOrDoubleRoundingTwiceGoesWrong) {
   EXPECT_EQ(half_fma(Format::kBF16, 0x3f81, 0x3fc0, 0x0000), 0x3fc2);  // tie to even
 }
 
+// Products around and below the denormals, where binary32 rounds too.
+TEST(HalfArithmetic, ProductsNearTheSmallestDenormals) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 400000; ++i) {
+    // f16: exponents from -24 upwards; bf16: two exponents that sum to -140 ... -120.
+    const auto a16 = static_cast<uint16_t>((random() & 0x83ff) | random() % 14 << 10);
+    const auto b16 = static_cast<uint16_t>((random() & 0x83ff) | random() % 14 << 10);
+    ASSERT_EQ(half_mul(Format::kF16, a16, b16), exact_fma(Format::kF16, a16, b16, (a16 ^ b16) & 0x8000))
+        << a16 << ' ' << b16;
+    const uint32_t left = random() % 100 + 20, sum = 107 + random() % 30;
+    const auto a = static_cast<uint16_t>((random() & 0x807f) | left << 7);
+    const auto b = static_cast<uint16_t>((random() & 0x807f) | (sum > left ? sum - left : 0) << 7);
+    ASSERT_EQ(half_mul(Format::kBF16, a, b), exact_fma(Format::kBF16, a, b, (a ^ b) & 0x8000)) << a << ' ' << b;
+  }
+}
+
 TEST(HalfArithmetic, InfinitiesNansAndModifiers) {
   EXPECT_EQ(half_add(Format::kF16, 0x7c00, 0xfc00), 0x7fff);
   EXPECT_EQ(half_mul(Format::kF16, 0x7c00, 0x0000), 0x7fff);

@@ -10,11 +10,11 @@ namespace {
 
 constexpr uint16_t kHalfNan = 0x7fff;
 
-double widen(Format format, uint16_t bits) { return format == Format::kBF16 ? bf16_to_f32(bits) : f16_to_f32(bits); }
+float widen(Format format, uint16_t bits) { return format == Format::kBF16 ? bf16_to_f32(bits) : f16_to_f32(bits); }
 
 bool is_denormal_f16(uint16_t bits) { return (bits & 0x7c00) == 0 && (bits & 0x03ff) != 0; }
 
-double operand(Format format, uint16_t bits, const HalfOptions& options) {
+float operand(Format format, uint16_t bits, const HalfOptions& options) {
   if (options.ftz && format == Format::kF16 && is_denormal_f16(bits)) bits &= 0x8000;
   return widen(format, bits);
 }
@@ -41,6 +41,13 @@ uint16_t finish(Format format, double value, const HalfOptions& options) {
   uint16_t bits = static_cast<uint16_t>(encode(format, value, {.relu = options.relu}));
   if (options.ftz && format == Format::kF16 && is_denormal_f16(bits)) bits &= 0x8000;
   return bits;
+}
+
+// The same from a sum or product of two operands, rounded to binary32. Its 24 bits are at least 2 * 11 + 2, so that rounding twice is
+// rounding once (Figueroa, "When is double rounding innocuous?"); denormals of bf16 have the exponents of binary32's.
+uint16_t finish_single(Format format, float value, const HalfOptions& options) {
+  if (options.sat || options.ftz || options.relu) return finish(format, value, options);
+  return format == Format::kBF16 ? f32_to_bf16(value) : f32_to_f16(value);
 }
 
 }  // namespace
@@ -91,20 +98,20 @@ uint32_t f32_to_tf32(float value, ConvertOptions options) {
 }
 
 uint16_t half_add(Format format, uint16_t a, uint16_t b, HalfOptions options) {
-  return finish(format, add_to_odd(operand(format, a, options), operand(format, b, options)), options);
+  return finish_single(format, operand(format, a, options) + operand(format, b, options), options);
 }
 
 uint16_t half_sub(Format format, uint16_t a, uint16_t b, HalfOptions options) {
-  return finish(format, add_to_odd(operand(format, a, options), -operand(format, b, options)), options);
+  return finish_single(format, operand(format, a, options) - operand(format, b, options), options);
 }
 
 uint16_t half_mul(Format format, uint16_t a, uint16_t b, HalfOptions options) {
-  return finish(format, operand(format, a, options) * operand(format, b, options), options);
+  return finish_single(format, operand(format, a, options) * operand(format, b, options), options);
 }
 
 uint16_t half_fma(Format format, uint16_t a, uint16_t b, uint16_t c, HalfOptions options) {
   // The product has at most 22 bits: exact in binary64.
-  const double product = operand(format, a, options) * operand(format, b, options);
+  const double product = static_cast<double>(operand(format, a, options)) * operand(format, b, options);
   return finish(format, add_to_odd(product, operand(format, c, options)), options);
 }
 

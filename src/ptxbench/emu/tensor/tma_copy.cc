@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "ptxbench/emu/tensor/reduce.h"
 #include "ptxbench/emu/tensor/tile_walk.h"
@@ -36,14 +38,19 @@ class GlobalRows {
     whole_ = last >= first ? view.surround(first, bytes, access) : nullptr;
   }
 
-  // `end` of the row may be moved back: a row's padding need not be memory.
-  Checked<std::byte*> row(const TileRow& row, uint32_t* end) {
+  // nullptr, and the reason in failure(), if the row is no memory. `end` of the row may be moved back: a row's padding need not be.
+  std::byte* row(const TileRow& row, uint32_t* end) {
     if (whole_ != nullptr) return whole_ + (row.global_address - begin_);
     Checked<std::byte*> memory = view_.resolve(row.global_address, *end - row.begin, access_);
-    if (memory || *end == exact_end(row)) return memory;
-    *end = exact_end(row);
-    return view_.resolve(row.global_address, *end - row.begin, access_);
+    if (!memory && *end != exact_end(row)) {
+      *end = exact_end(row);
+      memory = view_.resolve(row.global_address, *end - row.begin, access_);
+    }
+    if (memory) return *memory;
+    failure_ = std::move(memory.error());
+    return nullptr;
   }
+  tl::unexpected<Fault> failure() { return tl::unexpected<Fault>(std::move(failure_)); }
 
  private:
   // Where the last element of the tensor's row ends, if the row of the tile reaches it.
@@ -54,21 +61,21 @@ class GlobalRows {
   uint32_t last_element_ = ~0u;  // end of the tensor's row, as an offset in the row of the tile
   uint64_t begin_ = 0;
   std::byte* whole_ = nullptr;
+  Fault failure_;
 };
 
+using ChunkSize = std::integral_constant<uint32_t, kChunk>;  // a size that memcpy sees
+
 // Calls move(shared pointer, offset in the row, bytes) for the pieces of [begin, end) of the row that starts at the linear shared
-// address `row`: the whole range without a swizzle, else cut at the 16-byte chunks.
+// address `row`: the whole range without a swizzle, else its 16-byte chunks and what is left. begin: multiple of 16.
 template <class Move>
 void for_each_piece(Swizzle swizzle, SharedView shared, uint32_t row, uint32_t begin, uint32_t end, Move move) {
-  if (swizzle == Swizzle::kNone) {
-    move(shared.at(row + begin), begin, end - begin);
-    return;
-  }
-  for (uint32_t at = begin; at < end;) {
-    const uint32_t stop = std::min(end, (at / kChunk + 1) * kChunk);
-    move(shared.at(apply_swizzle(swizzle, row + at)), at, stop - at);
-    at = stop;
-  }
+  if (swizzle == Swizzle::kNone) return move(shared.at(row + begin), begin, end - begin);
+  // A swizzled row lies in one line of 128 bytes, so that all of its chunks move by the same bits.
+  const uint32_t flip = apply_swizzle(swizzle, row) ^ row;
+  uint32_t at = begin;
+  for (; at + kChunk <= end; at += kChunk) move(shared.at((row + at) ^ flip), at, ChunkSize{});
+  if (at < end) move(shared.at((row + at) ^ flip), at, end - at);
 }
 
 // What out-of-bounds elements become, as 16 bytes.
@@ -79,14 +86,15 @@ std::array<std::byte, kChunk> fill_pattern(const TensorMap& map) {
   return pattern;
 }
 
-// Element-aligned pieces never start inside an element, and patterns repeat with the element size.
+// The pattern has a period of 2 bytes at most, and fills begin at elements.
 void fill(SharedView shared, Swizzle swizzle, uint32_t row, uint32_t begin, uint32_t end,
           const std::array<std::byte, kChunk>& pattern) {
-  for_each_piece(swizzle, shared, row, begin, end, [&](std::byte* to, uint32_t, uint32_t bytes) {
-    for (uint32_t done = 0; done < bytes; done += kChunk) {
-      std::memcpy(to + done, pattern.data(), std::min(kChunk, bytes - done));
-    }
-  });
+  const uint32_t flip = apply_swizzle(swizzle, row) ^ row;
+  for (uint32_t at = begin; at < end;) {
+    const uint32_t stop = std::min(end, (at / kChunk + 1) * kChunk);
+    std::memcpy(shared.at((row + at) ^ flip), pattern.data() + at % kChunk, stop - at);
+    at = stop;
+  }
 }
 
 tl::unexpected<Fault> misaligned(const char* what, uint64_t value, uint32_t alignment) {
@@ -207,18 +215,15 @@ Checked<uint32_t> tma_load_tile(const TensorMap& map, TileCoords coords, GlobalV
       fill(shared, map.swizzle, to, 0, row.begin == row.end ? width : row.begin, pattern);
     if (row.begin == row.end) continue;
     uint32_t end = row.end;
-    const Checked<std::byte*> from = rows.row(row, &end);
-    if (!from) return tl::unexpected(from.error());
-    for_each_piece(map.swizzle, shared, to, row.begin, row.end, [&](std::byte* piece, uint32_t at, uint32_t n) {
-      const std::byte* source = *from + (at - row.begin);
-      if (tf32) {
-        copy_as_tf32(piece, source, n);
-      } else if (n == kChunk) {
-        std::memcpy(piece, source, kChunk);  // a constant size, so that it is two moves
-      } else {
-        std::memcpy(piece, source, n);
-      }
-    });
+    const std::byte* from = rows.row(row, &end);
+    if (from == nullptr) return rows.failure();
+    if (tf32) {
+      for_each_piece(map.swizzle, shared, to, row.begin, row.end,
+                     [&](std::byte* piece, uint32_t at, auto n) { copy_as_tf32(piece, from + (at - row.begin), n); });
+    } else {
+      for_each_piece(map.swizzle, shared, to, row.begin, row.end,
+                     [&](std::byte* piece, uint32_t at, auto n) { std::memcpy(piece, from + (at - row.begin), n); });
+    }
     if (row.end < width) fill(shared, map.swizzle, to, row.end, width, pattern);
   }
   return bytes;
@@ -234,11 +239,10 @@ Checked<uint32_t> tma_store_tile(const TensorMap& map, TileCoords coords, Global
     const TileRow row = walk.next();
     if (row.begin == row.end) continue;
     uint32_t end = row.end;
-    const Checked<std::byte*> to = rows.row(row, &end);
-    if (!to) return tl::unexpected(to.error());
-    for_each_piece(
-        map.swizzle, shared, shared_address + row.shared_offset, row.begin, end,
-        [&](const std::byte* piece, uint32_t at, uint32_t n) { std::memcpy(*to + (at - row.begin), piece, n); });
+    std::byte* to = rows.row(row, &end);
+    if (to == nullptr) return rows.failure();
+    for_each_piece(map.swizzle, shared, shared_address + row.shared_offset, row.begin, end,
+                   [&](const std::byte* piece, uint32_t at, auto n) { std::memcpy(to + (at - row.begin), piece, n); });
   }
   return bytes;
 }
@@ -259,11 +263,11 @@ Checked<uint32_t> tma_reduce_tile(const TensorMap& map, TileCoords coords, Reduc
     const TileRow row = walk.next();
     if (row.begin == row.end) continue;
     uint32_t end = row.end;
-    const Checked<std::byte*> to = rows.row(row, &end);
-    if (!to) return tl::unexpected(to.error());
+    std::byte* to = rows.row(row, &end);
+    if (to == nullptr) return rows.failure();
     for_each_piece(
         map.swizzle, shared, shared_address + row.shared_offset, row.begin, end,
-        [&](const std::byte* piece, uint32_t at, uint32_t n) { (*reduce)(*to + (at - row.begin), piece, n); });
+        [&](const std::byte* piece, uint32_t at, uint32_t n) { (*reduce)(to + (at - row.begin), piece, n); });
   }
   return bytes;
 }
