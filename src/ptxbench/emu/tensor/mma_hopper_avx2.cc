@@ -2,8 +2,9 @@
 //
 // Two passes over the products of one instruction. The first finds the largest exponent, in 16-bit integers: exponents of
 // A and B were put into panels of their own. The second multiplies in binary32, which is exact, scales by the power of two that
-// makes the last bit that counts an integer's, and converts to integers by truncation: that is the cut. Elements with addends that
-// are not finite, or so large or small that binary32 would not be exact, are done one by one.
+// makes the last bit that counts an integer's, and converts to integers by truncation: that is the cut. The host rounds towards zero
+// meanwhile, so that the conversion of the sum back to binary32 cuts too. Elements with addends that are not finite, or so large
+// or small that binary32 would not be exact, or whose sum does not fit 32 bits, are done one by one.
 #include "ptxbench/emu/tensor/mma_hopper_avx2.h"
 
 #include "ptxbench/base/check.h"
@@ -21,7 +22,7 @@ namespace {
 // Exponents of operands that are zero or not finite. Sums of two saturate, and stay apart from all sums of real exponents.
 constexpr int kZeroExponent = -6000, kSpecialExponent = 20000;
 constexpr int kZeroProduct = -4000;           // below: one of the factors is zero
-constexpr int kLeast = -100, kLargest = 125;  // where binary32 products and scales are exact
+constexpr int kLeast = -100, kLargest = 120;  // where products, scales and results are exact in binary32
 
 struct Exponents {
   std::vector<int16_t> a;  // [group][k][32]: the 8 rows 4 times each, in the order 0 2 1 3 | 4 6 5 7 of packing
@@ -82,30 +83,25 @@ PTXBENCH_AVX2 inline Largest largest_exponents(const int16_t* a, const int16_t* 
   return most;
 }
 
-// 4 elements: (sum + c) * 2^(e - fraction_bits), cut to the bits of the result.
-PTXBENCH_AVX2 inline __m128 finish(__m128i sum, __m128i c, __m128i exponent, const HopperSum& form) {
-  const __m256d total = _mm256_add_pd(_mm256_cvtepi32_pd(sum), _mm256_cvtepi32_pd(c));
-  const __m128i biased = _mm_add_epi32(exponent, _mm_set1_epi32(1023 - form.fraction_bits));
-  const __m256d scale = _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_cvtepi32_epi64(biased), 52));
-  const __m256i exact = _mm256_castpd_si256(_mm256_mul_pd(total, scale));
-  const __m256i mask = _mm256_set1_epi64x(static_cast<long long>(~uint64_t{0} << (52 - form.result_bits)));
-  const __m128 result = _mm256_cvtpd_ps(_mm256_castsi256_pd(_mm256_and_si256(exact, mask)));
-  if (!form.f16_result) return result;
-  const __m256i lost = _mm256_cmpeq_epi64(_mm256_andnot_si256(mask, exact), _mm256_setzero_si256());
-  const __m256i narrow = _mm256_permutevar8x32_epi32(lost, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-  const __m128i odd = _mm_andnot_si128(_mm256_castsi256_si128(narrow), _mm_set1_epi32(1));
-  // What rounds to zero is +0, whatever its sign.
-  const __m128 magnitude = _mm_andnot_ps(_mm_set1_ps(-0.0f), result);
-  const __m128 kept = _mm_cmpgt_ps(_mm_or_ps(magnitude, _mm_castsi128_ps(odd)), _mm_set1_ps(0x1p-25f));
-  return _mm_and_ps(kept, _mm_or_ps(result, _mm_castsi128_ps(odd)));
-}
+// Rounding towards zero, for the life of the object.
+class TowardZero {
+ public:
+  TowardZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | _MM_ROUND_TOWARD_ZERO); }
+  ~TowardZero() { _mm_setcsr(before_); }
+  TowardZero(const TowardZero&) = delete;
+  unsigned before() const { return before_; }
 
-// One vector of D: rows 2q, 2q + 1 of the group. `most`: largest exponents of its products as 32-bit integers.
+ private:
+  unsigned before_;
+};
+
+// One vector of D: rows 2q, 2q + 1 of the group.
 struct Quad {
   __m256i exponent;  // of the sum, clamped to where the arithmetic below is exact
   __m256 scale;
   int unusual;  // lanes to be done one by one
 };
+// `most`: largest exponents of its products as 32-bit integers.
 PTXBENCH_AVX2 inline Quad prepare(__m256i most, __m256i c, const HopperSum& form) {
   const __m256i all = _mm256_max_epi32(most, exponents(c, _mm256_set1_epi32(form.least_c)));
   const __m256i large = _mm256_cmpgt_epi32(all, _mm256_set1_epi32(kLargest));
@@ -123,46 +119,80 @@ PTXBENCH_AVX2 inline __m256i cut(__m256 value, __m256 scale) {
   return _mm256_cvttps_epi32(_mm256_mul_ps(value, scale));
 }
 
-// 8 rows and the 4 columns of one unit, over one instruction. d: the 32 lanes of the accumulator register.
-PTXBENCH_AVX2 inline void block(const HopperSum& form, uint32_t* d, const float* a, const float* b, uint32_t b_stride,
-                                const Largest& most) {
-  const __m256i wide[4] = {_mm256_srai_epi32(_mm256_unpacklo_epi16(most.low, most.low), 16),
-                           _mm256_srai_epi32(_mm256_unpackhi_epi16(most.low, most.low), 16),
-                           _mm256_srai_epi32(_mm256_unpacklo_epi16(most.high, most.high), 16),
-                           _mm256_srai_epi32(_mm256_unpackhi_epi16(most.high, most.high), 16)};
-  Quad quads[4];
-  __m256i c[4], sum[4];
-  for (uint32_t q = 0; q < 4; ++q) {
-    c[q] = load_bits(d + 8 * q);
-    quads[q] = prepare(wide[q], c[q], form);
-    sum[q] = _mm256_setzero_si256();
+// (sum of the products + c) * 2^(e - fraction_bits), cut to the bits of the result. Adds lanes that do not fit to quad.unusual.
+PTXBENCH_AVX2 inline __m256i finish(__m256i products, __m256i c, Quad& quad, const HopperSum& form) {
+  const __m256i added = cut(_mm256_castsi256_ps(c), quad.scale);
+  const __m256i total = _mm256_add_epi32(products, added);
+  const __m256i wrapped = _mm256_and_si256(_mm256_xor_si256(products, total), _mm256_xor_si256(added, total));
+  quad.unusual |= _mm256_movemask_ps(_mm256_castsi256_ps(wrapped));
+  const __m256i keep = _mm256_set1_epi32(static_cast<int>(~0u << (23 - form.result_bits)));
+  const __m256 whole = _mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(_mm256_cvtepi32_ps(total)), keep));
+  const __m256i biased = _mm256_add_epi32(quad.exponent, _mm256_set1_epi32(127 - form.fraction_bits));
+  const __m256 result = _mm256_mul_ps(whole, _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23)));
+  if (!form.f16_result) return _mm256_castps_si256(result);
+  const __m256i exact = _mm256_cmpeq_epi32(_mm256_cvttps_epi32(whole), total);
+  const __m256i odd = _mm256_or_si256(_mm256_castps_si256(result), _mm256_andnot_si256(exact, _mm256_set1_epi32(1)));
+  // What rounds to zero is +0, whatever its sign.
+  const __m256i magnitude = _mm256_and_si256(odd, _mm256_set1_epi32(0x7fffffff));
+  const __m256i limit = _mm256_set1_epi32(std::bit_cast<int>(0x1p-25f));
+  return _mm256_and_si256(odd, _mm256_cmpgt_epi32(magnitude, limit));
+}
+
+struct Block {
+  uint32_t* d;  // the 32 lanes of the accumulator register
+  const float* a;
+  const float* b;
+  uint32_t b_stride;
+};
+
+// The lanes of vector q that the fast way cannot do; `before` is D as it was.
+void one_by_one(const HopperSum& form, const Block& block, uint32_t q, int lanes, const uint32_t (&before)[8],
+                unsigned csr) {
+  const unsigned rounding = _mm_getcsr();
+  _mm_setcsr(csr);
+  for (uint32_t i = 0; i < 8; ++i) {
+    if ((lanes >> i & 1) == 0) continue;
+    const uint32_t lane = 8 * q + i;
+    block.d[lane] = hopper_dot(form, block.a + lane, kGroupFloats, block.b + lane % 4, block.b_stride,
+                               std::bit_cast<float>(before[i]));
   }
-  for (uint32_t k = 0; k < form.k; ++k) {
-    const __m256 columns = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(b + size_t{k} * b_stride));
-    const float* rows = a + size_t{k} * kGroupFloats;
-#pragma GCC unroll 4
-    for (uint32_t q = 0; q < 4; ++q) {
-      sum[q] = _mm256_add_epi32(sum[q], cut(_mm256_mul_ps(_mm256_loadu_ps(rows + 8 * q), columns), quads[q].scale));
-    }
+  _mm_setcsr(rounding);
+}
+
+PTXBENCH_AVX2 inline void store_quad(const HopperSum& form, const Block& block, uint32_t q, __m256i products, __m256i c,
+                                     Quad quad, unsigned csr) {
+  const __m256i result = finish(products, c, quad, form);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(block.d + 8 * q), result);
+  if (quad.unusual == 0) [[likely]]
+    return;
+  uint32_t before[8];
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(before), c);
+  one_by_one(form, block, q, quad.unusual, before, csr);
+}
+
+// 8 rows and the 4 columns of one unit, over one instruction.
+PTXBENCH_AVX2 inline void run_block(const HopperSum& form, const Block& block, const Largest& most, unsigned csr) {
+  const __m256i c0 = load_bits(block.d), c1 = load_bits(block.d + 8), c2 = load_bits(block.d + 16),
+                c3 = load_bits(block.d + 24);
+  const Quad q0 = prepare(_mm256_srai_epi32(_mm256_unpacklo_epi16(most.low, most.low), 16), c0, form);
+  const Quad q1 = prepare(_mm256_srai_epi32(_mm256_unpackhi_epi16(most.low, most.low), 16), c1, form);
+  const Quad q2 = prepare(_mm256_srai_epi32(_mm256_unpacklo_epi16(most.high, most.high), 16), c2, form);
+  const Quad q3 = prepare(_mm256_srai_epi32(_mm256_unpackhi_epi16(most.high, most.high), 16), c3, form);
+  __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0;
+  const float* rows = block.a;
+  const float* column = block.b;
+  const size_t stride = block.b_stride;
+  for (uint32_t k = form.k; k != 0; --k, rows += kGroupFloats, column += stride) {
+    const __m256 columns = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(column));
+    s0 = _mm256_add_epi32(s0, cut(_mm256_mul_ps(_mm256_loadu_ps(rows), columns), q0.scale));
+    s1 = _mm256_add_epi32(s1, cut(_mm256_mul_ps(_mm256_loadu_ps(rows + 8), columns), q1.scale));
+    s2 = _mm256_add_epi32(s2, cut(_mm256_mul_ps(_mm256_loadu_ps(rows + 16), columns), q2.scale));
+    s3 = _mm256_add_epi32(s3, cut(_mm256_mul_ps(_mm256_loadu_ps(rows + 24), columns), q3.scale));
   }
-  for (uint32_t q = 0; q < 4; ++q) {
-    const __m256i added = cut(_mm256_castsi256_ps(c[q]), quads[q].scale);
-    const __m128 low = finish(_mm256_castsi256_si128(sum[q]), _mm256_castsi256_si128(added),
-                              _mm256_castsi256_si128(quads[q].exponent), form);
-    const __m128 high = finish(_mm256_extracti128_si256(sum[q], 1), _mm256_extracti128_si256(added, 1),
-                               _mm256_extracti128_si256(quads[q].exponent, 1), form);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(d + 8 * q), _mm_castps_si128(low));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(d + 8 * q + 4), _mm_castps_si128(high));
-    if (quads[q].unusual == 0) [[likely]]
-      continue;
-    uint32_t before[8];
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(before), c[q]);
-    for (uint32_t i = 0; i < 8; ++i) {
-      if ((quads[q].unusual >> i & 1) == 0) continue;
-      const uint32_t lane = 8 * q + i;
-      d[lane] = hopper_dot(form, a + lane, kGroupFloats, b + lane % 4, b_stride, std::bit_cast<float>(before[i]));
-    }
-  }
+  store_quad(form, block, 0, s0, c0, q0, csr);
+  store_quad(form, block, 1, s1, c1, q1, csr);
+  store_quad(form, block, 2, s2, c2, q2, csr);
+  store_quad(form, block, 3, s3, c3, q3, csr);
 }
 
 }  // namespace
@@ -172,6 +202,7 @@ PTXBENCH_AVX2 void hopper_run_avx2(const HopperSum& sum, std::span<const WarpAcc
   thread_local Exponents space;
   const auto groups = static_cast<uint32_t>(2 * warps.size());
   fill_exponents(sum, groups, a, b, space);
+  const TowardZero rounding;
   for (uint32_t group = 0; group < groups; ++group) {
     for (uint32_t u = 0; u < b.units; ++u) {
       const PanelB::Unit unit = b.unit(u);
@@ -180,8 +211,8 @@ PTXBENCH_AVX2 void hopper_run_avx2(const HopperSum& sum, std::span<const WarpAcc
       for (uint32_t k = 0; k < a.k; k += sum.k) {
         const int16_t* ea = space.a.data() + (size_t{group} * a.k + k) * kGroupFloats;
         const int16_t* eb = space.b.data() + (size_t{u} * b.k + k) * kUnitColumns;
-        block(sum, d, a.at(group, k), unit.start + size_t{k} * unit.stride, unit.stride,
-              largest_exponents(ea, eb, sum.k));
+        const Block block{d, a.at(group, k), unit.start + size_t{k} * unit.stride, unit.stride};
+        run_block(sum, block, largest_exponents(ea, eb, sum.k), rounding.before());
       }
     }
   }
