@@ -63,7 +63,7 @@ class FfiTest : public BuildTest, public testing::WithParamInterface<bool> {
     BuildTest::SetUp();
     if (GetParam() && locate_toolkit()->tvm_ffi_include.empty())
       GTEST_SKIP() << "TVM FFI's headers are not installed (scripts/setup)";
-    request_.cache_folder.clear();  // the same two libraries for all tests
+    request_.cache_folder = PTXBENCH_BINARY_DIR "/test-cache";  // the same two libraries for all tests
     result_ = built(GetParam() ? kFull : kLight);
     make_runtime();
   }

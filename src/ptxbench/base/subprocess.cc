@@ -129,6 +129,62 @@ Status check_command(const Command& command) {
   return {};
 }
 
+// Our ends of what a child was given.
+struct Streams {
+  UniqueFd channel, their_channel;  // to the supervisor
+  UniqueFd out, err;                // captured output
+};
+
+// Puts one output in place for the child; the reading end if it is captured.
+Result<UniqueFd> give_output(const OutputTo& output, int number, SpawnActions& actions) {
+  UniqueFd reader, writer;
+  int fd = output.kind == OutputTo::Kind::kInherit ? number : output.fd;
+  if (output.kind == OutputTo::Kind::kCapture) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("create a pipe");
+    reader.reset(ends[0]);
+    writer.reset(ends[1]);
+    fd = writer.get();
+  } else if (output.kind == OutputTo::Kind::kNull) {
+    writer.reset(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (!writer) return fail_errno("open /dev/null");
+    fd = writer.get();
+  }
+  PTXBENCH_TRY_STATUS(actions.give(fd, number));
+  return reader;
+}
+
+Result<Streams> give_descriptors(const Command& command, SpawnActions& actions) {
+  supervisor::Spec spec{command.argv, command.environment, command.working_folder.string(), {}, command.sandbox};
+  for (const InheritedFd& entry : command.inherited) {
+    PTXBENCH_TRY_STATUS(actions.give(entry.fd, entry.as));
+    spec.inherited.push_back(entry.as);
+  }
+  PTXBENCH_TRY(const UniqueFd spec_file, memory_file(supervisor::encode(spec)));
+  PTXBENCH_TRY_STATUS(actions.give(spec_file.get(), supervisor::kSpecFd));
+  PTXBENCH_TRY(const UniqueFd input, memory_file(command.stdin_bytes));
+  PTXBENCH_TRY_STATUS(actions.give(input.get(), 0));
+  Streams streams;
+  PTXBENCH_TRY(streams.out, give_output(command.stdout_to, 1, actions));
+  PTXBENCH_TRY(streams.err, give_output(command.stderr_to, 2, actions));
+  int channel[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0) return fail_errno("create a socket pair");
+  streams.channel.reset(channel[0]);
+  streams.their_channel.reset(channel[1]);
+  PTXBENCH_TRY_STATUS(actions.give(streams.their_channel.get(), supervisor::kChannelFd));
+  return streams;
+}
+
+// One packet; empty when the other side is gone.
+std::string receive_packet(int channel) {
+  std::string packet(65536, '\0');
+  ssize_t got;
+  while ((got = ::recv(channel, packet.data(), packet.size(), 0)) < 0 && errno == EINTR) {
+  }
+  packet.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return packet;
+}
+
 std::string signal_name(int signal) {
   const char* text = ::strsignal(signal);
   return fmt::format("signal {} ({})", signal, text ? text : "unknown");
@@ -153,11 +209,7 @@ struct Child::State {
   // Receives the report, if it has not come yet asks for the end first, and waits until the tree is gone.
   void finish(std::optional<Ending> asked) {
     if (asked) ::shutdown(channel.get(), SHUT_WR);
-    std::string packet(65536, '\0');
-    ssize_t got;
-    while ((got = ::recv(channel.get(), packet.data(), packet.size(), 0)) < 0 && errno == EINTR) {
-    }
-    auto report = supervisor::decode_exit({packet.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))});
+    auto report = supervisor::decode_exit(receive_packet(channel.get()));
     // Only a supervisor that was itself killed sends nothing.
     exit =
         report ? std::move(*report) : Exit{Ending::kSignaled, 0, SIGKILL, "the supervisor was killed", {}, 0, 0, 0, {}};
@@ -181,65 +233,26 @@ Result<Child> Child::start(const Command& command) {
   PTXBENCH_TRY_STATUS(check_command(command));
   PTXBENCH_TRY(const auto program, find_companion("ptxbench-supervisor"));
   SpawnActions actions;
-
-  supervisor::Spec spec{command.argv, command.environment, command.working_folder.string(), {}, command.sandbox};
-  for (const InheritedFd& entry : command.inherited) {
-    PTXBENCH_TRY_STATUS(actions.give(entry.fd, entry.as));
-    spec.inherited.push_back(entry.as);
-  }
-  PTXBENCH_TRY(const UniqueFd spec_file, memory_file(supervisor::encode(spec)));
-  PTXBENCH_TRY_STATUS(actions.give(spec_file.get(), supervisor::kSpecFd));
-  PTXBENCH_TRY(const UniqueFd input, memory_file(command.stdin_bytes));
-  PTXBENCH_TRY_STATUS(actions.give(input.get(), 0));
-
-  const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  if (!null) return fail_errno("open /dev/null");
-  UniqueFd readers[2];
-  const OutputTo* outputs[2] = {&command.stdout_to, &command.stderr_to};
-  for (int i = 0; i < 2; ++i) {
-    int fd = null.get();
-    UniqueFd writer;
-    if (outputs[i]->kind == OutputTo::Kind::kInherit) fd = i + 1;
-    if (outputs[i]->kind == OutputTo::Kind::kFd) fd = outputs[i]->fd;
-    if (outputs[i]->kind == OutputTo::Kind::kCapture) {
-      int ends[2];
-      if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("create a pipe");
-      readers[i] = UniqueFd(ends[0]);
-      writer = UniqueFd(ends[1]);
-      fd = writer.get();
-    }
-    PTXBENCH_TRY_STATUS(actions.give(fd, i + 1));
-  }
-  int channel[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0) return fail_errno("create a socket pair");
-  auto state = std::make_unique<State>();
-  state->channel = UniqueFd(channel[0]);
-  {
-    const UniqueFd theirs(channel[1]);
-    PTXBENCH_TRY_STATUS(actions.give(theirs.get(), supervisor::kChannelFd));
-    auto pid = spawn(program, actions);
-    if (!pid) {
-      state->exit.emplace();  // nothing to end
-      return fail(std::move(pid).error());
-    }
-    state->supervisor = *pid;
-  }
+  PTXBENCH_TRY(Streams streams, give_descriptors(command, actions));
+  PTXBENCH_TRY(const pid_t pid, spawn(program, actions));
   actions.release();
+  streams.their_channel.reset();
 
-  std::string packet(65536, '\0');
-  ssize_t got;
-  while ((got = ::recv(state->channel.get(), packet.data(), packet.size(), 0)) < 0 && errno == EINTR) {
-  }
-  auto started = supervisor::decode_started({packet.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))});
+  auto state = std::make_unique<State>();
+  state->channel = std::move(streams.channel);
+  state->supervisor = pid;
+  const std::string packet = receive_packet(state->channel.get());
+  auto started = supervisor::decode_started(packet);
   if (!started) {
-    state->exit.emplace();
-    ::waitpid(state->supervisor, nullptr, 0);
+    state->exit.emplace();  // the supervisor has said why, and ends by itself
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
     return fail(std::move(started).error());
   }
   state->sandbox = started->sandbox;
-  if (readers[0] || readers[1]) {
+  if (streams.out || streams.err) {
     state->pump_thread =
-        std::thread([s = state.get(), out = std::move(readers[0]), err = std::move(readers[1]),
+        std::thread([s = state.get(), out = std::move(streams.out), err = std::move(streams.err),
                      out_cap = command.stdout_to.capture_bytes, err_cap = command.stderr_to.capture_bytes]() mutable {
           pump(std::move(out), std::move(err), out_cap, err_cap, s->out, s->err);
         });
