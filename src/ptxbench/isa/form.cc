@@ -91,7 +91,7 @@ std::string_view default_words(Slot slot) {
 std::string_view spelling(Family family) {
   static constexpr std::string_view kNames[] = {"none",      "wgmma",      "wgmma.sync", "tma", "bulk",     "tcgen05.mma",
                                                 "tcgen05.ld", "tcgen05",    "mma",        "ldmatrix", "mbarrier", "cluster",
-                                                "cp.async"};
+                                                "cp.async", "tma.aux"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Family::kCount));
   return kNames[static_cast<std::size_t>(family)];
 }

@@ -51,7 +51,7 @@ enum class Family : std::uint8_t {
   kNone,
   kWgmma,       // wgmma.mma_async
   kWgmmaSync,   // wgmma.fence, commit_group, wait_group
-  kTma,         // cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and the tensor prefetch
+  kTma,         // cp.async.bulk.tensor, cp.reduce.async.bulk.tensor: what moves data through a tensor map
   kBulk,        // cp.async.bulk without a tensor map
   kTcgen05Mma,  // tcgen05.mma
   kTcgen05Ld,   // tcgen05.ld, st, cp, shift
@@ -61,6 +61,7 @@ enum class Family : std::uint8_t {
   kMbarrier,
   kCluster,     // barrier.cluster, mapa, getctarank, distributed shared memory helpers
   kCpAsync,     // non-bulk cp.async
+  kTmaAux,      // fences, prefetches and edits of tensor maps: no evidence that a tensor copy ran
   kCount
 };
 std::string_view spelling(Family family);  // "wgmma", "tma", ...
