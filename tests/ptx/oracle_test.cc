@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -28,24 +29,29 @@ std::string find_ptxas() {
 // again until it is content.
 std::map<std::uint32_t, std::string> ask_ptxas(const std::string& ptxas, std::string text, const std::string& target, const std::filesystem::path& folder) {
   std::map<std::uint32_t, std::string> refused;
+  const auto planted = static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n')) - 2;
   static const std::regex kMessage(R"((?:uses 32-bit address on )?line '?(\d+)(?:; (?:error|fatal)\s*: |' which is )(.*))");
   while (true) {
     const auto file = folder / "lines.ptx";
     const auto log = folder / "log.txt";
     std::ofstream(file) << text;
-    const int status = std::system(fmt::format("{} -O0 -arch={} {} -o {} >{} 2>&1", ptxas, target, file.string(), (folder / "out").string(), log.string()).c_str());
-    if (status == 0) return refused;
+    [[maybe_unused]] const int status = std::system(fmt::format("{} -O0 -arch={} {} -o {} >{} 2>&1", ptxas, target, file.string(), (folder / "out").string(), log.string()).c_str());
     const std::string output = read_file(log).value();
     const std::size_t before = refused.size();
     for (auto match = std::sregex_iterator(output.begin(), output.end(), kMessage); match != std::sregex_iterator(); ++match) {
       refused.emplace(static_cast<std::uint32_t>(std::stoul((*match)[1])), (*match)[2]);
+    }
+    // Only the planted line is left.
+    if (refused.size() == before && refused.contains(planted)) {
+      refused.erase(planted);
+      return refused;
     }
     if (refused.size() == before) throw std::runtime_error(output);
     std::string blanked;
     std::uint32_t number = 1;
     for (std::size_t start = 0; start < text.size(); ++number) {
       const std::size_t end = text.find('\n', start) + 1;
-      blanked += refused.contains(number) ? "\n" : text.substr(start, end - start);
+      blanked += refused.contains(number) && number != planted ? "\n" : text.substr(start, end - start);
       start = end;
     }
     text = std::move(blanked);
@@ -78,21 +84,44 @@ std::map<std::uint32_t, std::string> ask_ours(const std::string& text) {
   return refused;
 }
 
-class OracleTest : public testing::TestWithParam<const char*> {};
+struct Exception {
+  std::string text;
+  std::regex forms;
+  std::regex line;
+  bool used = false;
+};
 
-TEST_P(OracleTest, AgreesWithPtxas) {
-  const std::string ptxas = find_ptxas();
-  if (ptxas.empty()) GTEST_SKIP() << "no ptxas on this machine (it comes with nvcc)";
-  const auto folder = TempDir::create("ptxbench-oracle");
-  ASSERT_TRUE(folder.has_value());
+std::vector<Exception> read_exceptions() {
+  std::vector<Exception> exceptions;
+  std::ifstream file(PTXBENCH_SOURCE_DIR "/tests/ptx/oracle_exceptions.txt");
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const auto first = line.find(" ; ");
+    const auto second = line.find(" ; ", first + 3);
+    exceptions.push_back({line, std::regex(line.substr(0, first)), std::regex(line.substr(first + 3, second - first - 3)), false});
+  }
+  return exceptions;
+}
+
+bool excepted(std::vector<Exception>& exceptions, const Spelling& spelling) {
+  for (Exception& exception : exceptions) {
+    if (!std::regex_match(std::string(isa::form(spelling.form).name), exception.forms) || !std::regex_search(spelling.text, exception.line)) continue;
+    exception.used = true;
+    return true;
+  }
+  return false;
+}
+
+// Compares all lines for one target; differences without an exception fail the test.
+void compare(const std::string& ptxas, const std::string& target, const std::filesystem::path& folder, std::vector<Exception>& exceptions) {
   std::size_t total = 0;
   std::size_t accepted = 0;
-  std::size_t differences = 0;
+  std::size_t excused = 0;
   std::vector<Spelling> batch;
   const auto ask = [&] {
-    const OracleModule module = oracle_module(batch, {9, 0}, GetParam());
+    const OracleModule module = oracle_module(batch, {9, 0}, target);
     std::map<std::uint32_t, std::string> theirs;
-    ask_halves(ptxas, batch, module.first_line, GetParam(), folder->path(), theirs);
+    ask_halves(ptxas, batch, module.first_line, target, folder, theirs);
     const auto ours = ask_ours(module.text);
     for (std::uint32_t i = 0; i < batch.size(); ++i) {
       const auto their = theirs.find(module.first_line + i);
@@ -100,25 +129,34 @@ TEST_P(OracleTest, AgreesWithPtxas) {
       ++total;
       accepted += their == theirs.end() && our == ours.end();
       if ((their == theirs.end()) == (our == ours.end())) continue;
-      ++differences;
-      fmt::print("{}: {}: {} | ptxas: {} | ours: {}\n", GetParam(), isa::form(batch[i].form).name, batch[i].text,
-                 their == theirs.end() ? "accepts" : their->second, our == ours.end() ? "accepts" : our->second);
+      if (excepted(exceptions, batch[i])) {
+        ++excused;
+        continue;
+      }
+      ADD_FAILURE() << fmt::format("{}: {}: {} | ptxas: {} | ours: {}", target, isa::form(batch[i].form).name, batch[i].text,
+                                   their == theirs.end() ? "accepts" : their->second, our == ours.end() ? "accepts" : our->second);
     }
     batch.clear();
   };
-  const char* only = std::getenv("PTXBENCH_ORACLE_FORM");
   for (const isa::Form& form : isa::forms()) {
-    if (only != nullptr && !form.head.starts_with(only)) continue;
     for (Spelling& spelling : spellings(form.id)) batch.push_back(std::move(spelling));
     if (batch.size() >= 150) ask();
   }
   if (!batch.empty()) ask();
-  fmt::print("{}: {} lines, {} accepted by both, {} differences\n", GetParam(), total, accepted, differences);
-  EXPECT_EQ(differences, 0u);
+  fmt::print("{}: {} lines, {} accepted by both, {} known differences\n", target, total, accepted, excused);
+  EXPECT_GT(accepted, total / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, OracleTest, testing::Values("sm_90a", "sm_100a"),
-                         [](const auto& info) { return std::string(info.param); });
+TEST(OracleTest, AgreesWithPtxas) {
+  const std::string ptxas = find_ptxas();
+  if (ptxas.empty()) GTEST_SKIP() << "no ptxas on this machine (it comes with nvcc)";
+  const auto folder = TempDir::create("ptxbench-oracle");
+  ASSERT_TRUE(folder.has_value());
+  std::vector<Exception> exceptions = read_exceptions();
+  ASSERT_FALSE(exceptions.empty());
+  for (const char* target : {"sm_90a", "sm_100a"}) compare(ptxas, target, folder->path(), exceptions);
+  for (const Exception& exception : exceptions) EXPECT_TRUE(exception.used) << "no longer needed: " << exception.text;
+}
 
 }  // namespace
 }  // namespace ptxbench::ptx

@@ -63,7 +63,7 @@ constexpr KindName kKinds[] = {
     {"dvec", OperandShape::kDstVec},    {"vecio", OperandShape::kVecInOut}, {"reg", OperandShape::kReg},
     {"val", OperandShape::kVal},        {"valw", OperandShape::kValWide},   {"slist", OperandShape::kSrcList},
     {"vec", OperandShape::kVec},        {"any", OperandShape::kAny},        {"pval", OperandShape::kPredVal},
-    {"pred", OperandShape::kPred},      {"imm", OperandShape::kImm},        {"mem", OperandShape::kMem},
+    {"pred", OperandShape::kPred},      {"imm", OperandShape::kImm},        {"mem", OperandShape::kMem},        {"tmem", OperandShape::kTmem},
     {"tensor", OperandShape::kTensor},  {"offsets", OperandShape::kOffsets}, {"label", OperandShape::kLabel},
     {"targets", OperandShape::kTargets}, {"func", OperandShape::kFunc},     {"callargs", OperandShape::kCallArgs},
     {"proto", OperandShape::kProto},

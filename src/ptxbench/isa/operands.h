@@ -2,7 +2,8 @@
 //
 //   name{?}{@word}:kind{#count}{.type}{*2}{|kind...}, ...
 //   ?       may be left out                     @word,word   present exactly when one of the modifiers is
-//   kind    see OperandShape                    #count  length of the vector: a number, a slot (its number) or a rule's name
+//   kind    see OperandShape                    #count  length of the vector: a number, a slot (its number) or a rule's name; of a constant: its values
+//           (#4/8/16), or #%N: a multiple of N
 //   .type   a type slot of the form or a type; *2: twice as wide (mul.wide)
 #pragma once
 
@@ -35,6 +36,7 @@ enum class OperandShape : std::uint8_t {
   kPred,      // pred: a predicate register or '!p'
   kImm,       // imm: an immediate; imm#128: this one
   kMem,       // mem: [address]
+  kTmem,      // tmem: [address] in tensor memory; a base register has 32 bits
   kTensor,    // tensor: [map, {coordinates}]
   kOffsets,   // offsets: a vector of im2col offsets
   kLabel,     // label

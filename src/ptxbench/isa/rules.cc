@@ -29,7 +29,7 @@ constexpr RuleRow kRows[] = {
 #define PTX_EXCLUDES(forms, words, others) {RuleKind::kExcludes, forms, words, others, {}, ""},
 #define PTX_SATURATES(forms) {RuleKind::kSaturates, forms, "", "", {}, ""},
 #define PTX_FLOAT_ROUNDING(forms) {RuleKind::kFloatRounding, forms, "", "", {}, ""},
-#define PTX_VECTOR_BITS(forms, limit) {RuleKind::kVectorBits, forms, "vec=*", "", {}, "", limit},
+#define PTX_VECTOR_BITS(forms, limit) {RuleKind::kVectorBits, forms, "vec=* evict2=*", "", {}, "", limit},
 #include "ptxbench/isa/rules.def"
 #undef PTX_SATURATES
 #undef PTX_FLOAT_ROUNDING
@@ -136,6 +136,8 @@ std::optional<std::string> float_rounding_problem(FormId id, std::span<const Mod
   const Type source = type_of(slot_value(id, mods, Slot::kAtype));
   const bool same = destination == source;
   const bool exact = same || bits(destination) > bits(source);
+  // f16 to bf16 and back: ptxas takes it with and without .rnd.
+  if (!same && bits(destination) == bits(source)) return std::nullopt;
   const bool rounds = slot_value(id, mods, Slot::kRnd) != Mod::kNone;
   if (!exact && !rounds) return std::string("a rounding modifier is required: .rn, .rz, .rm or .rp");
   if (exact && rounds) return std::string("a conversion that is exact takes no rounding modifier");
@@ -148,8 +150,10 @@ std::optional<std::string> vector_problem(FormId id, std::span<const Mod> mods, 
   const unsigned width = bits(type_of(slot_value(id, mods, Slot::kType)));
   const unsigned total = count * width;
   if (total > limit) return fmt::format("a vector of {} bits is over the limit of {}", total, limit);
-  if (count == 8 && width != 32 && limit > 128) return std::string("'.v8' is for types of 32 bits");
   if (total > 128 && target.sm < 100) return std::string("vectors of 256 bits need sm_100 or later");
+  const Space space = space_of(slot_value(id, mods, Slot::kSpace));
+  if (total > 128 && space != Space::kGlobal && space != Space::kGeneric) return std::string("vectors of 256 bits are for global memory");
+  if (slot_value(id, mods, Slot::kEvict2) != Mod::kNone && total != 256) return std::string("an L2 eviction priority needs '.v8.b32' or '.v4.b64'");
   return std::nullopt;
 }
 

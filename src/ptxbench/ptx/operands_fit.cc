@@ -18,6 +18,7 @@ class Fit {
  public:
   Fit(const Function& function, isa::FormId form, std::span<const isa::Mod> mods, std::span<const Operand> operands)
       : function_(function), form_(form), mods_(mods), operands_(operands), patterns_(isa::operand_patterns(form)) {
+    takes_scalar_ = !patterns_.empty() && patterns_[0].alternatives[0].shape == OperandShape::kDstVec && isa::form(form).family == isa::Family::kLdmatrix;
     const auto elements = isa::modifier_elements(form);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       if (elements[i].slot != isa::Slot::kVec) continue;
@@ -51,7 +52,7 @@ class Fit {
     }
     const OperandPattern& pattern = patterns_[p];
     if (absent(pattern)) return match(p + 1, o);
-    if (!pattern.conditions.empty() && o == operands_.size()) {
+    if (!pattern.conditions.empty() && !pattern.optional && o == operands_.size()) {
       note(o, fmt::format("needs the operand '{}', because of '.{}'", pattern.name, isa::spelling(pattern.conditions[0])));
       return false;
     }
@@ -125,9 +126,9 @@ class Fit {
       case OperandShape::kDstList:
         return wants_vector(operand) ? is_vector(operand, wanted_length(), reg_or_sink) : reg(operand);
       case OperandShape::kDstVec:
-        return is_vector(operand, count, reg_or_sink) || (count == 1 && reg(operand));
+        return is_vector(operand, count, reg_or_sink) || (count == 1 && takes_scalar_ && reg(operand));
       case OperandShape::kVecInOut:
-      case OperandShape::kVec: return is_vector(operand, count, value) || (count == 1 && reg(operand));
+      case OperandShape::kVec: return is_vector(operand, count, value) || (count == 1 && takes_scalar_ && reg(operand));
       case OperandShape::kVal:
       case OperandShape::kValWide: return value(operand);
       case OperandShape::kSrcList: return wants_vector(operand) ? is_vector(operand, wanted_length(), value) : value(operand);
@@ -135,6 +136,7 @@ class Fit {
       case OperandShape::kPredVal: return is_pred(operand) || (operand.kind == OperandKind::kImm) || is_pred_sreg(operand);
       case OperandShape::kPred: return is_pred(operand);
       case OperandShape::kImm: return operand.kind == OperandKind::kImm;
+      case OperandShape::kTmem:
       case OperandShape::kMem: return operand.kind == OperandKind::kAddress && operand.count == 0;
       case OperandShape::kTensor: return operand.kind == OperandKind::kAddress && operand.count != 0;
       case OperandShape::kOffsets: return is_vector(operand, 0, value);
@@ -200,6 +202,7 @@ class Fit {
       case OperandShape::kPredVal: return "a predicate";
       case OperandShape::kPred: return "a predicate register";
       case OperandShape::kImm: return "a constant";
+      case OperandShape::kTmem:
       case OperandShape::kMem: return "an address in brackets";
       case OperandShape::kTensor: return "a tensor map with coordinates, '[map, {x, y}]'";
       case OperandShape::kOffsets: return "a vector of offsets";
@@ -234,6 +237,8 @@ class Fit {
   std::span<const isa::Mod> mods_;
   std::span<const Operand> operands_;
   std::span<const OperandPattern> patterns_;
+  // ldmatrix and wmma take one register without braces; mma, stmatrix and tcgen05 do not.
+  bool takes_scalar_ = false;
   bool has_vec_slot_ = false;
   unsigned vec_count_ = 0;
 };

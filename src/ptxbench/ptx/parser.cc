@@ -140,6 +140,18 @@ void Parser::skip_statement() {
   }
 }
 
+// To the next line that starts with a directive, outside braces.
+void Parser::skip_to_directive() {
+  const std::uint32_t line = peek().line;
+  int depth = 0;
+  while (peek().kind != TokenKind::kEnd) {
+    if (depth == 0 && peek().kind == TokenKind::kDot && next_ > 0 && peek().line != line && tokens_[next_ - 1].line != peek().line) return;
+    if (peek().is('{')) ++depth;
+    if (peek().is('}') && depth > 0) --depth;
+    take();
+  }
+}
+
 // Behind the '}' that closes the '{' at hand.
 void Parser::skip_braces() {
   int depth = 0;
@@ -183,10 +195,7 @@ void Parser::module_item() {
   } else {
     good = linkage_item();
   }
-  if (!good) {
-    skip_statement();
-    if (peek().is('}')) take();
-  }
+  if (!good) skip_to_directive();
   if (next_ == before) take();
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "ptxbench/isa/match.h"
 #include "ptxbench/isa/rules.h"
 #include "ptxbench/ptx/diagnostics.h"
@@ -85,7 +87,16 @@ class Validator {
     return true;
   }
 
+  // Registers of a matrix fragment: narrow elements are packed into 32 bits.
+  static Type fragment_type(Type element) {
+    return element == Type::kF32 || element == Type::kF64 || element == Type::kS32 ? element : Type::kB32;
+  }
+
   Type wanted_type(const Instruction& instruction, const OperandAlternative& alternative) const {
+    if (alternative.type_rule == "frag_d") return fragment_type(instruction.type(isa::Slot::kDtype));
+    if (alternative.type_rule == "frag_c") return fragment_type(instruction.type(isa::Slot::kCtype));
+    if (alternative.type_rule == "frag_a") return fragment_type(instruction.type(isa::Slot::kAtype));
+    if (alternative.type_rule == "frag_b") return fragment_type(instruction.type(isa::Slot::kBtype));
     if (alternative.type_slot == isa::Slot::kCount) return alternative.type;
     const Type type = instruction.type(alternative.type_slot);
     // Half-precision accumulators of wgmma travel in pairs, one 32-bit register for two.
@@ -109,17 +120,39 @@ class Validator {
       case OperandKind::kPair:
         return this->operand(function, instruction, function.elements(operand)[0], alternative);
       case OperandKind::kVector: return vector(function, instruction, operand, alternative, type);
-      case OperandKind::kAddress: return address(function, instruction, operand);
-      case OperandKind::kReg: return reg(function, instruction, operand, alternative, type, alternative.doubled ? 2 : 1);
+      case OperandKind::kAddress: return address(function, instruction, operand, alternative);
+      case OperandKind::kReg:
+        if (alternative.shape == OperandShape::kDstSink && instruction.slot(isa::Slot::kSpace) == isa::Mod::kSharedCluster &&
+            isa::form(instruction.form).family == isa::Family::kMbarrier) {
+          report(instruction, operand.column, "an arrival at a barrier of the cluster returns no state", "write '_' as the destination, or use '.shared::cta'");
+          return false;
+        }
+        return reg(function, instruction, operand, alternative, type, alternative.doubled ? 2 : 1);
       case OperandKind::kImm: return immediate(instruction, operand, alternative, type);
       default: return true;
     }
   }
 
-  bool address(const Function& function, const Instruction& instruction, const Operand& operand) {
+  // Plain accesses to generic or global memory. ptxas ends with "32-bit ABI is not supported" there.
+  static bool needs_wide_address(const Instruction& instruction) {
+    const isa::FormClass cls = isa::form(instruction.form).form_class;
+    if (cls != isa::FormClass::kMemory && cls != isa::FormClass::kAtomic) return false;
+    const isa::Space space = isa::space_of(instruction.slot(isa::Slot::kSpace));
+    return space == isa::Space::kGlobal || (space == isa::Space::kGeneric && !instruction.has(isa::Mod::kMbarrierCompleteTxBytes));
+  }
+
+  bool address(const Function& function, const Instruction& instruction, const Operand& operand, const OperandAlternative& alternative) {
     if (operand.base != AddressBase::kReg) return true;
     const Register& base = function.registers[operand.reg];
     const unsigned width = isa::bits(base.type);
+    if (width != 32 && alternative.shape == OperandShape::kTmem) {
+      report(instruction, operand.column, fmt::format("the address '{}' in tensor memory has {} bits", base.name, width), "these addresses have 32 bits");
+      return false;
+    }
+    if (width == 32 && needs_wide_address(instruction)) {
+      report(instruction, operand.column, fmt::format("the generic or global address '{}' has 32 bits", base.name), "these addresses have 64 bits; or write the state space, '.shared'");
+      return false;
+    }
     if ((width == 32 || width == 64) && (is_integer(base.type) || isa::type_class(base.type) == TypeClass::kBits)) return true;
     report(instruction, operand.column, fmt::format("'{}' of type .{} cannot be an address", base.name, isa::spelling(base.type)),
            "addresses are 32-bit or 64-bit integer registers");
@@ -165,7 +198,7 @@ class Validator {
                            (is_list(alternative) && isa::form(instruction.form).form_class == isa::FormClass::kMemory);
     const bool bits_only = is_alternate(type);
     if (bits_only) {
-      good = isa::type_class(found.type) == TypeClass::kBits && (have == width || (width < 16 && have == 16) || (may_widen && have > width));
+      good = isa::type_class(found.type) == TypeClass::kBits && (have == width || (width < 16 && width > 8 && have == 16) || (may_widen && have > width));
     } else if (have == width) {
       good = classes_agree(found.type, type);
     } else if (may_widen && have > width) {
@@ -177,16 +210,22 @@ class Validator {
     report(instruction, operand.column,
            fmt::format("'{}' has type .{}, which does not fit '.{}' of '{}'", found.name, isa::spelling(found.type), isa::spelling(type),
                        isa::opcode_text(instruction.form, instruction.mods)),
-           fmt::format("use a register of {} bits", width));
+           fmt::format("a '.reg .b{}' register fits", width));
     return false;
   }
 
   bool immediate(const Instruction& instruction, const Operand& operand, const OperandAlternative& alternative, Type type) {
-    if (alternative.shape == OperandShape::kImm && !alternative.count.empty() &&
-        (operand.imm_kind != ImmKind::kInteger || fmt::format("{}", operand.value) != alternative.count)) {
+    if (alternative.count.starts_with('%') && operand.value % std::stoi(std::string(alternative.count.substr(1))) != 0) {
+      report(instruction, operand.column, fmt::format("this constant must be a multiple of {}", alternative.count.substr(1)));
+      return false;
+    }
+    if (alternative.shape == OperandShape::kImm && !alternative.count.empty() && alternative.count[0] != '%' &&
+        (operand.imm_kind != ImmKind::kInteger || fmt::format("/{}/", alternative.count).find(fmt::format("/{}/", operand.value)) == std::string::npos)) {
       report(instruction, operand.column, fmt::format("this constant must be {}", alternative.count));
       return false;
     }
+    // The rows that mix f32 with bf16 take bf16 constants, as ptxas does.
+    if (type == Type::kBf16 && operand.imm_kind == ImmKind::kInteger && instruction.type(isa::Slot::kType) == Type::kF32) return true;
     const bool is_integer = operand.imm_kind == ImmKind::kInteger;
     if (is_alternate(type) || type == Type::kF16) {
       report(instruction, operand.column, fmt::format("'.{}' takes no constants", isa::spelling(type)), "move the bits into a register first");
