@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <new>
 
 #include "ptxbench/base/check.h"
 #include "ptxbench/judge/compare.h"
@@ -303,7 +304,14 @@ Result<schema::Verdict> evaluate(const EvaluateRequest& request, const Runner& r
     return fail(ErrorKind::kUnsupported,
                 fmt::format("task '{}' has no input family 'normal', which the paper's rules are for",
                             request.definition.name));
-  return Evaluation(request, runner, std::move(axes), problem).run();
+  try {
+    return Evaluation(request, runner, std::move(axes), problem).run();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("not enough memory for the inputs and references of '{}', workload {}",
+                            request.definition.name, request.workload.uuid),
+                "take the emulator-sized workload (--workload emu)");
+  }
 }
 
 }  // namespace ptxbench::judge
