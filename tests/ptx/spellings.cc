@@ -56,7 +56,6 @@ class Maker {
       case OperandShape::kDstWide:
       case OperandShape::kDstSink:
       case OperandShape::kReg: return reg(type, alternative.doubled, 1);
-      case OperandShape::kPairOnly:
       case OperandShape::kDstPair: return reg(type, false, 1) + "|p1";
       case OperandShape::kPredPair: return "p1|p2";
       case OperandShape::kDstList:

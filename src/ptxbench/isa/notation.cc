@@ -59,7 +59,7 @@ struct KindName {
 };
 constexpr KindName kKinds[] = {
     {"dst", OperandShape::kDst},        {"dstw", OperandShape::kDstWide},   {"dsts", OperandShape::kDstSink},
-    {"dpair", OperandShape::kDstPair},  {"pair", OperandShape::kPairOnly},  {"ppair", OperandShape::kPredPair}, {"dlist", OperandShape::kDstList},
+    {"dpair", OperandShape::kDstPair},  {"ppair", OperandShape::kPredPair}, {"dlist", OperandShape::kDstList},
     {"dvec", OperandShape::kDstVec},    {"vecio", OperandShape::kVecInOut}, {"reg", OperandShape::kReg},
     {"val", OperandShape::kVal},        {"valw", OperandShape::kValWide},   {"slist", OperandShape::kSrcList},
     {"vec", OperandShape::kVec},        {"any", OperandShape::kAny},        {"pval", OperandShape::kPredVal},
@@ -89,6 +89,10 @@ OperandAlternative make_alternative(const Form& row, std::string_view text) {
   if (const auto hash = text.find('#'); hash != std::string_view::npos) {
     alternative.count = text.substr(hash + 1);
     text = text.substr(0, hash);
+  }
+  if (text == "pair") {
+    alternative.pair_only = true;
+    text = "dpair";
   }
   for (const auto& [name, shape] : kKinds) {
     if (name == text) {

@@ -20,8 +20,7 @@ enum class OperandShape : std::uint8_t {
   kDst,       // dst: a register that is written
   kDstWide,   // dstw: the same; may be wider than the type
   kDstSink,   // dsts: a register or '_'
-  kDstPair,   // dpair: a register, or 'd|p'; either half may be '_'
-  kPairOnly,  // pair: 'd|p' and nothing else
+  kDstPair,   // dpair: a register, or 'd|p'; either half may be '_'; pair: 'd|p' only
   kPredPair,  // ppair: a predicate, or 'p|q'; either half may be '_'
   kDstList,   // dlist: a register, or with .vec a vector; elements may be '_' and wider than the type
   kDstVec,    // dvec: a vector that is written; elements may be '_'
@@ -52,6 +51,7 @@ struct OperandAlternative {
   Slot type_slot = Slot::kCount; // kCount: no type from a slot
   Type type = Type::kNone;       // used when type_slot is kCount
   bool doubled = false;
+  bool pair_only = false;
   std::string_view type_rule;    // the type is given by a named rule (matrix fragments)
 };
 

@@ -120,8 +120,8 @@ class Fit {
       case OperandShape::kDstWide:
       case OperandShape::kReg: return reg(operand);
       case OperandShape::kDstSink: return reg_or_sink(operand);
-      case OperandShape::kDstPair: return operand.kind == OperandKind::kPair ? fits_pair(operand, false) : reg_or_sink(operand);
-      case OperandShape::kPairOnly: return operand.kind == OperandKind::kPair && fits_pair(operand, false);
+      case OperandShape::kDstPair:
+        return operand.kind == OperandKind::kPair ? fits_pair(operand, false) : !alternative.pair_only && reg_or_sink(operand);
       case OperandShape::kPredPair: return operand.kind == OperandKind::kPair ? fits_pair(operand, true) : is_pred(operand) || operand.kind == OperandKind::kSink;
       case OperandShape::kDstList:
         return wants_vector(operand) ? is_vector(operand, wanted_length(), reg_or_sink) : reg(operand);
@@ -188,8 +188,7 @@ class Fit {
       case OperandShape::kDstWide:
       case OperandShape::kReg: return alternative.type == isa::Type::kPred ? "a predicate register" : "a register";
       case OperandShape::kDstSink: return "a register or '_'";
-      case OperandShape::kDstPair: return "a register or a pair 'd|p'";
-      case OperandShape::kPairOnly: return "a pair 'd|p'";
+      case OperandShape::kDstPair: return alternative.pair_only ? "a pair 'd|p'" : "a register or a pair 'd|p'";
       case OperandShape::kPredPair: return "a predicate or a pair 'p|q'";
       case OperandShape::kDstList:
       case OperandShape::kSrcList: return vec_count_ != 0 ? fmt::format("a vector of {}", vec_count_) : "a register";

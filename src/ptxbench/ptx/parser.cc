@@ -140,9 +140,8 @@ void Parser::skip_statement() {
   }
 }
 
-// To the next line that starts with a directive, outside braces.
-void Parser::skip_to_directive() {
-  const std::uint32_t line = peek().line;
+// To the next line after `line` that starts with a directive, outside braces.
+void Parser::skip_to_directive(std::uint32_t line) {
   int depth = 0;
   while (peek().kind != TokenKind::kEnd) {
     if (depth == 0 && peek().kind == TokenKind::kDot && next_ > 0 && peek().line != line && tokens_[next_ - 1].line != peek().line) return;
@@ -195,7 +194,7 @@ void Parser::module_item() {
   } else {
     good = linkage_item();
   }
-  if (!good) skip_to_directive();
+  if (!good) skip_to_directive(tokens_[before].line);
   if (next_ == before) take();
 }
 

@@ -41,7 +41,7 @@ class Parser {
   bool integer_value(const Token& token, std::uint64_t& value);
   bool float_bits(const Token& token, ImmKind& kind, std::int64_t& bits);
   void skip_statement();
-  void skip_to_directive();
+  void skip_to_directive(std::uint32_t line);
   void skip_braces();
 
   // parser.cc: module scope
