@@ -19,6 +19,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHOWN = 12
+PATIENCE = 30  # seconds for one process; what it was at then counts as stuck
 
 
 class Line:
@@ -108,11 +109,11 @@ def run(command, names, only, seconds):
             reasons.setdefault(None, f"no more time ({seconds:.0f} s) after {after}")
             return found, reasons
         try:
-            done = subprocess.run(command + arguments, capture_output=True, text=True, timeout=left, errors="replace")
+            done = subprocess.run(command + arguments, capture_output=True, text=True, timeout=min(left, PATIENCE), errors="replace")
             out, err, rc = done.stdout, done.stderr, done.returncode
         except subprocess.TimeoutExpired as expired:
             out = (expired.stdout or b"").decode(errors="replace")
-            err, rc = f"still running after {seconds:.0f} s", -1
+            err, rc = f"still running after {min(left, PATIENCE):.0f} s", -1
         lines = parse(out)
         found.update(lines)
         if rc == 0:
@@ -124,8 +125,11 @@ def run(command, names, only, seconds):
             start = names.index(printed[-1] if printed else after) + 1 if printed or after else 0
             culprit = next((n for n in names[start:] if n not in found and (not only or only in n)), None)
         text = " / ".join(err.strip().splitlines()[-3:]) or f"exit code {rc}"
+        # Not one line, twice, for one reason: it is not the cases.
+        hopeless = not found and text in reasons.values()
         reasons[culprit] = text
-        if culprit is None or culprit == after:
+        if culprit is None or culprit == after or hopeless:
+            reasons[None] = text
             return found, reasons
         after = culprit
 
@@ -193,6 +197,9 @@ def main():
         found, reasons = run(args.command, names, args.only, args.seconds)
     except OSError as error:
         print(f"cannot start {args.command[0]}: {error}", file=sys.stderr)
+        return 2
+    if not found and None in reasons:
+        print(f"{args.topic}: the program prints nothing: {reasons[None]}", file=sys.stderr)
         return 2
     messages, differing, expected_failures = judge(expected, found, reasons, known)
     for message in messages[:SHOWN]:

@@ -105,6 +105,19 @@ class Runs(unittest.TestCase):
         self.assertIn("lost in b", text)
         self.assertIn("4 cases recorded, 2 agree, 2 differ", text)
 
+    def test_gives_up_on_a_program_that_prints_nothing(self):
+        rc, text = self.compare("a: 1\nb: 2\nc: 3", "")
+        self.assertEqual(rc, 1)  # ends well, but without the cases
+        broken = PROGRAM.replace("import sys", "import sys; sys.exit('no GPU here')", 1)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "recorded").write_text("a: 1\nb: 2\nc: 3")
+            (folder / "program").write_text(broken)
+            done = subprocess.run([sys.executable, HERE / "compare.py", "--topic", "t", "--recording", folder / "recorded", "--",
+                                   sys.executable, folder / "program", "x"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.count("no GPU here"), 1)
+
     def test_known_differences(self):
         self.assertEqual(self.compare("a: 1\nb: 2", "a: 1\nb: 3", "t/b: not yet\nother/a: elsewhere")[0], 0)
         rc, text = self.compare("a: 1\nb: 2", "a: 1\nb: 2", "t/b*: not yet")
