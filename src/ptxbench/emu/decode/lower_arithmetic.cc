@@ -98,6 +98,7 @@ bool lower_arithmetic(Lowering& l) {
   switch (i.form) {
     case FormId::kSetpInt: case FormId::kSetpBoolInt: case FormId::kSetpF32: case FormId::kSetpBoolF32: case FormId::kSetpF64:
     case FormId::kSetpBoolF64: case FormId::kSetpF16: case FormId::kSetpBoolF16: case FormId::kSetpBf16: case FormId::kSetpBoolBf16:
+    case FormId::kSetpF16x2: case FormId::kSetpBoolF16x2: case FormId::kSetpBf16x2: case FormId::kSetpBoolBf16x2:
       return lower_setp(l);
     case FormId::kSetInt: case FormId::kSetBoolInt: case FormId::kSetF32: case FormId::kSetBoolF32: case FormId::kSetF64:
     case FormId::kSetBoolF64: case FormId::kSetF16: case FormId::kSetBoolF16: case FormId::kSetBf16: case FormId::kSetBoolBf16:
