@@ -109,11 +109,16 @@ TEST(Compare, WrongKernelsFailStrictly) {
       {"FP8 inputs", kForward, Family::kNormal, {.fp8_inputs = true}, ""},
       {"linear exp", kForward, Family::kNormal, {.linear_exp = true}, ""},
       {"zeros", kForward, Family::kNormal, {.output = 0}, "O is all zeros"},
-      {"no delta", kBackward, Family::kNormal, {.no_delta = true}, ""},
+      {"no delta", kBackward, Family::kNormal, {.no_delta = true}, "dK is what comes without delta"},
+      {"one head of two",
+       kBackwardCausal,
+       Family::kNormal,
+       {.first_head_only = true},
+       "dK holds the first query head's share only"},
       {"last key dropped", kBackward, Family::kNormal, {.drop_keys = 1}, "dK: wrong: row 191"},
       {"softmax scale +2 %", kBackwardCausal, Family::kNormal, {.scale = 1.02}, ""},
       {"FP8 inputs", kBackwardCausal, Family::kNormal, {.fp8_inputs = true}, ""},
-      {"no mask", kBackwardCausal, Family::kNormal, {.no_mask = true}, ""},
+      {"no mask", kBackwardCausal, Family::kNormal, {.no_mask = true}, "dQ is what comes without the causal mask"},
   };
   for (const WrongCase& c : cases) {
     const Judged judged = judge_model(c.problem, c.family, c.faults);

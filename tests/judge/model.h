@@ -24,11 +24,12 @@ struct Faults {
   bool lse_base2 = false;
   int mask_shift = 0;  // query i sees keys 0..i + shift
   bool no_mask = false;
-  bool no_delta = false;       // dS = P * dP
-  bool fp8_inputs = false;     // inputs rounded to four significant bits
-  bool bf16_partials = false;  // GEMM: two halves of K, each rounded to BF16
-  bool truncate = false;       // output cut off instead of rounded
-  bool linear_exp = false;     // 2^f by 1 + f
+  bool first_head_only = false;  // backward of grouped heads: dK and dV without the other heads' share
+  bool no_delta = false;         // dS = P * dP
+  bool fp8_inputs = false;       // inputs rounded to four significant bits
+  bool bf16_partials = false;    // GEMM: two halves of K, each rounded to BF16
+  bool truncate = false;         // output cut off instead of rounded
+  bool linear_exp = false;       // 2^f by 1 + f
 };
 
 inline float rounded(float value) { return static_cast<float>(bf16_value(bf16_from(value))); }
@@ -139,8 +140,10 @@ inline std::vector<Bytes> backward(const Problem& problem, const InputSet& in, c
       const float p = std::exp(dot(qi, kj, s.dim) * scale - lse[row]);
       const float ds = rounded(p * (dot(doi, vj, s.dim) - delta)), narrow = rounded(p);
       float *dkj = &d_k[(kv + j) * s.dim], *dvj = &d_v[(kv + j) * s.dim];
+      const bool shared = !faults.first_head_only || row / s.length % s.group() == 0;
       for (std::int64_t d = 0; d < s.dim; ++d) {
         dqi[d] += ds * kj[d];
+        if (!shared) continue;
         dkj[d] += ds * qi[d];
         dvj[d] += narrow * doi[d];
       }

@@ -227,7 +227,7 @@ std::vector<schema::FamilyFigures> compare_run(const Problem& problem, const Run
       family.paper_passed &= family.outputs.back().paper_failing == 0;
       family.strict_passed &= family.outputs.back().strict_failing == 0;
     }
-    if (!family.paper_passed || !family.strict_passed)
+    if (!family.strict_passed || (family.paper_applies && !family.paper_passed))
       family.hints = diagnose(problem, part, inputs, outputs, family.outputs);
     families.push_back(std::move(family));
   }

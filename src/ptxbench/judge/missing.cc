@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ptxbench/judge/bf16.h"
+#include "ptxbench/judge/gradient_hints.h"
 #include "ptxbench/judge/ranges.h"
 #include "ptxbench/judge/softmax_hints.h"
 
@@ -104,6 +105,8 @@ void hint_missing(const Problem& problem, const FamilyPart& part, const InputSet
     hint_k_blocks(problem, inputs, output, rows, hints);
   else if (rows_are_queries)
     hint_softmax(problem, inputs, output, rows, hints);
+  else if (problem.operation == Operation::kAttentionBackward)
+    hint_gradient(problem, inputs, output, rows, hints);
 }
 
 }  // namespace ptxbench::judge
