@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "ptxbench/numeric/format.h"
@@ -25,7 +27,7 @@ class Global : public GlobalView {
   explicit Global(size_t size, bool short_cut) : bytes(size), short_cut_(short_cut) {}
 
   Checked<std::byte*> resolve(uint64_t address, uint64_t count, MemoryAccess access) override {
-    last_access = access;
+    last_access.store(access, std::memory_order_relaxed);
     if (address < kGlobalBase || address + count > kGlobalBase + bytes.size()) {
       return fault(FaultKind::kOutOfBounds, "global memory", "outside", address);
     }
@@ -37,7 +39,7 @@ class Global : public GlobalView {
   }
 
   std::vector<std::byte> bytes;
-  MemoryAccess last_access = MemoryAccess::kRead;
+  std::atomic<MemoryAccess> last_access = MemoryAccess::kRead;
 
  private:
   bool short_cut_;
@@ -284,6 +286,28 @@ TEST(TmaReduce, SwizzledTilesAddElementByElement) {
     ASSERT_TRUE(tma_reduce_tile(map, tile.at, ReduceOp::kAdd, global, {shared.data(), kSharedBytes, kSharedBase},
                                 tile.shared_address));
     EXPECT_EQ(std::memcmp(expected.data(), global.bytes.data(), 4096), 0);
+  }
+}
+
+// Two threads reduce into the same elements: nothing may be lost.
+TEST(TmaReduce, ThreadsDoNotLoseAdditions) {
+  Global global(1024, true);
+  const TensorMap map = plain_map(TensorDataType::kF32, 256, 1, 256, 1);
+  const auto work = [&] {
+    std::vector<std::byte> bytes(kSharedBytes);
+    const float one = 1.0f;
+    for (size_t i = 0; i < 1024; i += 4) std::memcpy(bytes.data() + i, &one, 4);
+    const int32_t at[] = {0, 0};
+    for (int i = 0; i < 2000; ++i) {
+      (void)tma_reduce_tile(map, at, ReduceOp::kAdd, global, {bytes.data(), kSharedBytes, kSharedBase}, kSharedBase);
+    }
+  };
+  std::thread first(work), second(work);
+  first.join(), second.join();
+  for (size_t i = 0; i < 1024; i += 4) {
+    float sum;
+    std::memcpy(&sum, global.bytes.data() + i, 4);
+    ASSERT_EQ(sum, 4000.0f) << i;
   }
 }
 

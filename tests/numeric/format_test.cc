@@ -158,7 +158,8 @@ TEST(Encode, NanReluFtz) {
   EXPECT_EQ(encode(Format::kBF16, -3.0, {.relu = true}), 0u);
   EXPECT_EQ(encode(Format::kBF16, -0.0, {.relu = true}), 0u);
   EXPECT_EQ(encode(Format::kBF16, -0.0), 0x8000u);
-  EXPECT_EQ(encode(Format::kBF16, 0x1p-127, {.ftz = true}), 0u);
+  EXPECT_EQ(encode(Format::kF32, -0x1p-127, {.ftz = true}), 0x80000000u);
+  EXPECT_EQ(encode(Format::kBF16, 0x1p-127, {.ftz = true}), 0x0040u);
   EXPECT_EQ(encode(Format::kBF16, 0x1p-127), 0x0040u);
 }
 

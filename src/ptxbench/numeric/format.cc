@@ -145,7 +145,7 @@ uint32_t encode(Format format, double value, ConvertOptions options) {
   bool negative = std::signbit(value);
   if (options.relu && negative) return 0;
   double magnitude = std::fabs(value);
-  if (options.ftz && magnitude < 0x1p-126) magnitude = 0;
+  if (options.ftz && format == Format::kF32 && magnitude < 0x1p-126) magnitude = 0;
   uint64_t pattern = 0;
   if (std::isinf(magnitude)) {
     pattern = overflow(f, negative, options, true);

@@ -35,7 +35,7 @@ struct ConvertOptions {
   Rounding rounding = Rounding::kNearestEven;
   bool satfinite = false;  // out of range becomes the largest finite value of the sign; NaN stays the canonical NaN
   bool relu = false;       // negative results and -0 become +0; NaN stays the canonical NaN
-  bool ftz = false;        // a denormal binary32 source counts as zero of its sign
+  bool ftz = false;  // a denormal binary32 result becomes zero of its sign; narrower formats ignore it, as an H200 does
 };
 
 // The value of a bit pattern; exact, since binary64 holds every value of every format. NaN gives a quiet NaN.

@@ -87,7 +87,6 @@ uint16_t f32_to_f16(float value) {
 
 uint16_t f32_to_half(Format format, float value, ConvertOptions options) {
   PTXBENCH_CHECK(format == Format::kF16 || format == Format::kBF16, "a 16-bit format is wanted");
-  options.ftz = false;
   return static_cast<uint16_t>(encode(format, value, options));
 }
 

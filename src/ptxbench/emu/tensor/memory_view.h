@@ -23,7 +23,8 @@ struct SharedView {
 
 enum class MemoryAccess : uint8_t { kRead, kWrite, kReadWrite };
 
-// Global memory: gives the host pointer of [address, address + bytes), or the fault to report. The pointer must stay
+// Global memory: gives the host pointer of [address, address + bytes), or the fault to report. Host pointers have the alignment of
+// their addresses, up to 16. The pointer must stay
 // valid until the call that asked for it returns. Called once per contiguous run of a box, never with bytes = 0.
 class GlobalView {
  public:

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "ptxbench/numeric/half.h"
 
@@ -13,14 +14,22 @@ namespace {
 
 using numeric::Format;
 
+template <size_t kBytes>
+using BitsOf = std::conditional_t<kBytes == 2, uint16_t, std::conditional_t<kBytes == 4, uint32_t, uint64_t>>;
+
+// Each element by itself is atomic, as the manual has it: other threads of the emulator may reduce into the same memory.
 template <class T, T (*kCombine)(T, T)>
 void reduce_elements(std::byte* destination, const std::byte* source, uint32_t bytes) {
+  using Bits = BitsOf<sizeof(T)>;
   for (uint32_t i = 0; i < bytes; i += sizeof(T)) {
-    T into, value;
-    std::memcpy(&into, destination + i, sizeof(T));
+    T value;
     std::memcpy(&value, source + i, sizeof(T));
-    into = kCombine(into, value);
-    std::memcpy(destination + i, &into, sizeof(T));
+    auto* target = reinterpret_cast<Bits*>(destination + i);
+    Bits old = __atomic_load_n(target, __ATOMIC_RELAXED);
+    Bits wanted;
+    do {
+      wanted = std::bit_cast<Bits>(kCombine(std::bit_cast<T>(old), value));
+    } while (!__atomic_compare_exchange_n(target, &old, wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   }
 }
 
@@ -58,7 +67,13 @@ float add_f32(float a, float b) {
   const float sum = a + b;
   return std::isnan(sum) ? std::bit_cast<float>(0x7fffffffu) : sum;
 }
-double add_f64(double a, double b) { return a + b; }
+// A NaN keeps its payload, that of memory first (as recorded); the host's addition would choose by the order of its operands.
+double add_f64(double a, double b) {
+  constexpr uint64_t kQuiet = uint64_t{1} << 51;
+  if (std::isnan(a)) return std::bit_cast<double>(std::bit_cast<uint64_t>(a) | kQuiet);
+  if (std::isnan(b)) return std::bit_cast<double>(std::bit_cast<uint64_t>(b) | kQuiet);
+  return a + b;
+}
 
 template <Format kFormat>
 uint16_t add_half(uint16_t a, uint16_t b) {

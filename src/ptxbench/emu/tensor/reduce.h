@@ -9,7 +9,8 @@
 
 namespace ptxbench::emu {
 
-// destination[i] = destination[i] op source[i] for `bytes` bytes of elements; pointers may be unaligned, not overlap.
+// destination[i] = destination[i] op source[i] for `bytes` bytes of elements, each atomic (relaxed). destination is aligned to the
+// element, source need not be; they do not overlap.
 using ReduceFunction = void (*)(std::byte* destination, const std::byte* source, uint32_t bytes);
 
 // The function for a pair that the table of PTX ISA "cp.reduce.async.bulk" lists; a fault names any other pair.
