@@ -25,6 +25,11 @@ class View : public GlobalView {
                    fmt::format("the copy writes {:#x}, which is {}", address, memory_.describe(address)), address);
     return memory_.host(address);
   }
+  std::byte* surround(std::uint64_t address, std::uint64_t bytes, MemoryAccess access) override {
+    const Allocation* found = memory_.find(address);
+    if (found == nullptr || bytes > found->end() - address) return nullptr;
+    return access != MemoryAccess::kRead && found->read_only ? nullptr : memory_.host(address);
+  }
 
  private:
   DeviceMemory& memory_;
