@@ -67,11 +67,11 @@ float add_f32(float a, float b) {
   const float sum = a + b;
   return std::isnan(sum) ? std::bit_cast<float>(0x7fffffffu) : sum;
 }
-// A NaN keeps its payload, that of memory first (as recorded); the host's addition would choose by the order of its operands.
+// A NaN keeps its payload, that of the source first (as recorded); the host's addition would choose by the order of its operands.
 double add_f64(double a, double b) {
   constexpr uint64_t kQuiet = uint64_t{1} << 51;
-  if (std::isnan(a)) return std::bit_cast<double>(std::bit_cast<uint64_t>(a) | kQuiet);
   if (std::isnan(b)) return std::bit_cast<double>(std::bit_cast<uint64_t>(b) | kQuiet);
+  if (std::isnan(a)) return std::bit_cast<double>(std::bit_cast<uint64_t>(a) | kQuiet);
   return a + b;
 }
 
