@@ -158,8 +158,8 @@ Tool find_toolkit_part(const Tool& nvcc, const char* name, const char* purpose, 
   return tool;
 }
 
-Tool find_disassembler(const char* name, const char* purpose, const char* group) {
-  Tool tool = missing(name, purpose, false, kRunSetup);
+Tool find_disassembler(const char* name, const char* purpose, const char* group, const char* how_to_get) {
+  Tool tool = missing(name, purpose, false, how_to_get);
   std::vector<fs::path> folders;
   for (const fs::path& folder : fetched_folders()) folders.push_back(folder / group / "bin");
   for (const fs::path& root : cuda_roots()) folders.push_back(root / "bin");
@@ -179,6 +179,25 @@ Tool find_host_compiler() {
       take(tool, folder / "g++", ask_version(folder / "g++", "-dumpfullversion", ""));
       break;
     }
+  return tool;
+}
+
+// What a child really gets here: tried, not guessed.
+Tool find_sandbox() {
+  Tool tool = missing("sandbox", "keeps candidates away from the machine", true, "");
+  Command command;
+  command.argv = {"/bin/true"};
+  command.sandbox.emplace();
+  command.sandbox->read_only = system_library_paths();
+  if (const auto finished = run(command, 20s); !finished) {
+    tool.problem = finished.error().message;
+    tool.how_to_get = finished.error().hint;
+  } else if (!finished->exit.ok()) {
+    tool.problem = fmt::format("a trial run {}", finished->exit.describe());
+    tool.how_to_get = "namespaces, or Landlock (Linux 5.13 or later), must be allowed here";
+  } else {
+    take(tool, find_companion("ptxbench-supervisor").value_or(""), std::string(to_string(finished->exit.sandbox)));
+  }
   return tool;
 }
 
@@ -216,10 +235,12 @@ std::vector<Tool> locate_all() {
       find_toolkit_part(nvcc, "CUDA headers", "cuda_runtime.h, cuda.h", "include/cuda_runtime.h"),
       find_toolkit_part(nvcc, "libcudart.so", "linking candidates (they run on our own)", "lib64/libcudart.so"),
       find_host_compiler(),
+      find_sandbox(),
       find_own_headers(),
       find_tvm_ffi(),
-      find_disassembler("nvdisasm", "static counts of SASS instructions", "nvdisasm"),
-      find_disassembler("cuobjdump", "looking into cubins by hand", "cuobjdump"),
+      find_disassembler("nvdisasm", "static counts of SASS instructions", "nvdisasm", kRunSetup),
+      find_disassembler("cuobjdump", "looking into cubins by hand; ptxbench does not use it", "cuobjdump",
+                        "install a CUDA toolkit"),
   };
 }
 
@@ -247,7 +268,7 @@ Result<Toolkit> locate_toolkit() {
 }
 
 std::optional<fs::path> locate_nvdisasm() {
-  const Tool tool = find_disassembler("nvdisasm", "", "nvdisasm");
+  const Tool tool = find_disassembler("nvdisasm", "", "nvdisasm", kRunSetup);
   if (!tool.found) return std::nullopt;
   return tool.path;
 }
