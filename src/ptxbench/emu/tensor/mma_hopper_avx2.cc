@@ -71,16 +71,41 @@ PTXBENCH_AVX2 void fill_exponents(const HopperSum& sum, uint32_t groups, const P
 struct Largest {
   __m256i low, high;
 };
-PTXBENCH_AVX2 inline Largest largest_exponents(const int16_t* a, const int16_t* b, uint32_t k) {
-  Largest most{_mm256_set1_epi16(-32768), _mm256_set1_epi16(-32768)};
-  for (uint32_t i = 0; i < k; ++i, a += kGroupFloats, b += kUnitColumns) {
-    long long four;
-    __builtin_memcpy(&four, b, sizeof four);
-    const __m256i columns = _mm256_set1_epi64x(four);
-    most.low = _mm256_max_epi16(most.low, _mm256_adds_epi16(load_bits(a), columns));
-    most.high = _mm256_max_epi16(most.high, _mm256_adds_epi16(load_bits(a + 16), columns));
+// For two units at once, so that the exponents of A are loaded once.
+PTXBENCH_AVX2 inline void largest_exponents(const int16_t* a, const int16_t* b0, const int16_t* b1, uint32_t k,
+                                            Largest (&out)[2]) {
+  __m256i low0 = _mm256_set1_epi16(-32768), high0 = low0, low1 = low0, high1 = low0;
+  for (; k != 0; --k, a += kGroupFloats, b0 += kUnitColumns, b1 += kUnitColumns) {
+    long long four0, four1;
+    __builtin_memcpy(&four0, b0, sizeof four0);
+    __builtin_memcpy(&four1, b1, sizeof four1);
+    const __m256i rows_low = load_bits(a), rows_high = load_bits(a + 16);
+    const __m256i columns0 = _mm256_set1_epi64x(four0), columns1 = _mm256_set1_epi64x(four1);
+    low0 = _mm256_max_epi16(low0, _mm256_adds_epi16(rows_low, columns0));
+    high0 = _mm256_max_epi16(high0, _mm256_adds_epi16(rows_high, columns0));
+    low1 = _mm256_max_epi16(low1, _mm256_adds_epi16(rows_low, columns1));
+    high1 = _mm256_max_epi16(high1, _mm256_adds_epi16(rows_high, columns1));
   }
-  return most;
+  out[0] = {low0, high0};
+  out[1] = {low1, high1};
+}
+
+// What HopperSum means to the vectors; by value, since stores to D might otherwise change it in the compiler's eyes.
+struct Constants {
+  __m256i keep;        // bits of a result
+  __m256i scale_bias;  // exponent fields of 2^(fraction_bits - e) and 2^(e - fraction_bits), e left out
+  __m256i unscale_bias;
+  __m256i least_c;
+  uint32_t k;
+  bool f16_result;
+};
+PTXBENCH_AVX2 inline Constants constants_of(const HopperSum& sum) {
+  return {_mm256_set1_epi32(static_cast<int>(~0u << (23 - sum.result_bits))),
+          _mm256_set1_epi32(127 + sum.fraction_bits),
+          _mm256_set1_epi32(127 - sum.fraction_bits),
+          _mm256_set1_epi32(sum.least_c),
+          sum.k,
+          sum.f16_result};
 }
 
 // Rounding towards zero, for the life of the object.
@@ -102,15 +127,15 @@ struct Quad {
   int unusual;  // lanes to be done one by one
 };
 // `most`: largest exponents of its products as 32-bit integers.
-PTXBENCH_AVX2 inline Quad prepare(__m256i most, __m256i c, const HopperSum& form) {
-  const __m256i all = _mm256_max_epi32(most, exponents(c, _mm256_set1_epi32(form.least_c)));
+PTXBENCH_AVX2 inline Quad prepare(__m256i most, __m256i c, const Constants& form) {
+  const __m256i all = _mm256_max_epi32(most, exponents(c, form.least_c));
   const __m256i large = _mm256_cmpgt_epi32(all, _mm256_set1_epi32(kLargest));
   const __m256i small = _mm256_and_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(kLeast), all),
                                          _mm256_cmpgt_epi32(all, _mm256_set1_epi32(kZeroProduct)));
   Quad quad;
   quad.unusual = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_or_si256(large, small)));
   quad.exponent = _mm256_min_epi32(_mm256_max_epi32(all, _mm256_set1_epi32(kLeast)), _mm256_set1_epi32(kLargest));
-  const __m256i biased = _mm256_sub_epi32(_mm256_set1_epi32(127 + form.fraction_bits), quad.exponent);
+  const __m256i biased = _mm256_sub_epi32(form.scale_bias, quad.exponent);
   quad.scale = _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
   return quad;
 }
@@ -120,14 +145,13 @@ PTXBENCH_AVX2 inline __m256i cut(__m256 value, __m256 scale) {
 }
 
 // (sum of the products + c) * 2^(e - fraction_bits), cut to the bits of the result. Adds lanes that do not fit to quad.unusual.
-PTXBENCH_AVX2 inline __m256i finish(__m256i products, __m256i c, Quad& quad, const HopperSum& form) {
+PTXBENCH_AVX2 inline __m256i finish(__m256i products, __m256i c, Quad& quad, const Constants& form) {
   const __m256i added = cut(_mm256_castsi256_ps(c), quad.scale);
   const __m256i total = _mm256_add_epi32(products, added);
   const __m256i wrapped = _mm256_and_si256(_mm256_xor_si256(products, total), _mm256_xor_si256(added, total));
   quad.unusual |= _mm256_movemask_ps(_mm256_castsi256_ps(wrapped));
-  const __m256i keep = _mm256_set1_epi32(static_cast<int>(~0u << (23 - form.result_bits)));
-  const __m256 whole = _mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(_mm256_cvtepi32_ps(total)), keep));
-  const __m256i biased = _mm256_add_epi32(quad.exponent, _mm256_set1_epi32(127 - form.fraction_bits));
+  const __m256 whole = _mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(_mm256_cvtepi32_ps(total)), form.keep));
+  const __m256i biased = _mm256_add_epi32(quad.exponent, form.unscale_bias);
   const __m256 result = _mm256_mul_ps(whole, _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23)));
   if (!form.f16_result) return _mm256_castps_si256(result);
   const __m256i exact = _mm256_cmpeq_epi32(_mm256_cvttps_epi32(whole), total);
@@ -159,19 +183,25 @@ void one_by_one(const HopperSum& form, const Block& block, uint32_t q, int lanes
   _mm_setcsr(rounding);
 }
 
-PTXBENCH_AVX2 inline void store_quad(const HopperSum& form, const Block& block, uint32_t q, __m256i products, __m256i c,
-                                     Quad quad, unsigned csr) {
+// Who does the unusual lanes.
+struct Slow {
+  const HopperSum& form;
+  unsigned csr;  // the host's own rounding
+};
+
+PTXBENCH_AVX2 inline void store_quad(const Constants& form, const Slow& slow, const Block& block, uint32_t q,
+                                     __m256i products, __m256i c, Quad quad) {
   const __m256i result = finish(products, c, quad, form);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(block.d + 8 * q), result);
   if (quad.unusual == 0) [[likely]]
     return;
   uint32_t before[8];
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(before), c);
-  one_by_one(form, block, q, quad.unusual, before, csr);
+  one_by_one(slow.form, block, q, quad.unusual, before, slow.csr);
 }
 
 // 8 rows and the 4 columns of one unit, over one instruction.
-PTXBENCH_AVX2 inline void run_block(const HopperSum& form, const Block& block, const Largest& most, unsigned csr) {
+PTXBENCH_AVX2 inline void run_block(const Constants form, const Slow& slow, const Block block, const Largest most) {
   const __m256i c0 = load_bits(block.d), c1 = load_bits(block.d + 8), c2 = load_bits(block.d + 16),
                 c3 = load_bits(block.d + 24);
   const Quad q0 = prepare(_mm256_srai_epi32(_mm256_unpacklo_epi16(most.low, most.low), 16), c0, form);
@@ -189,10 +219,10 @@ PTXBENCH_AVX2 inline void run_block(const HopperSum& form, const Block& block, c
     s2 = _mm256_add_epi32(s2, cut(_mm256_mul_ps(_mm256_loadu_ps(rows + 16), columns), q2.scale));
     s3 = _mm256_add_epi32(s3, cut(_mm256_mul_ps(_mm256_loadu_ps(rows + 24), columns), q3.scale));
   }
-  store_quad(form, block, 0, s0, c0, q0, csr);
-  store_quad(form, block, 1, s1, c1, q1, csr);
-  store_quad(form, block, 2, s2, c2, q2, csr);
-  store_quad(form, block, 3, s3, c3, q3, csr);
+  store_quad(form, slow, block, 0, s0, c0, q0);
+  store_quad(form, slow, block, 1, s1, c1, q1);
+  store_quad(form, slow, block, 2, s2, c2, q2);
+  store_quad(form, slow, block, 3, s3, c3, q3);
 }
 
 }  // namespace
@@ -203,16 +233,26 @@ PTXBENCH_AVX2 void hopper_run_avx2(const HopperSum& sum, std::span<const WarpAcc
   const auto groups = static_cast<uint32_t>(2 * warps.size());
   fill_exponents(sum, groups, a, b, space);
   const TowardZero rounding;
-  for (uint32_t group = 0; group < groups; ++group) {
-    for (uint32_t u = 0; u < b.units; ++u) {
-      const PanelB::Unit unit = b.unit(u);
-      uint32_t* d = warps[group / 2][u / 2 * 4 + group % 2 * 2 + u % 2];
-      if (clear) __builtin_memset(d, 0, 32 * sizeof(uint32_t));
+  const Slow slow{sum, rounding.before()};
+  const Constants constants = constants_of(sum);
+  for (uint32_t u = 0; u < b.units; u += 2) {  // units come in pairs, of 8 columns
+    const PanelB::Unit units[2] = {b.unit(u), b.unit(u + 1)};
+    const int16_t* eb0 = space.b.data() + size_t{u} * b.k * kUnitColumns;
+    const int16_t* eb1 = eb0 + size_t{b.k} * kUnitColumns;
+    for (uint32_t group = 0; group < groups; ++group) {
+      uint32_t* const* d = warps[group / 2] + u / 2 * 4 + group % 2 * 2;
       for (uint32_t k = 0; k < a.k; k += sum.k) {
-        const int16_t* ea = space.a.data() + (size_t{group} * a.k + k) * kGroupFloats;
-        const int16_t* eb = space.b.data() + (size_t{u} * b.k + k) * kUnitColumns;
-        const Block block{d, a.at(group, k), unit.start + size_t{k} * unit.stride, unit.stride};
-        run_block(sum, block, largest_exponents(ea, eb, sum.k), rounding.before());
+        if (clear && k == 0) {
+          __builtin_memset(d[0], 0, 32 * sizeof(uint32_t));
+          __builtin_memset(d[1], 0, 32 * sizeof(uint32_t));
+        }
+        Largest most[2];
+        largest_exponents(space.a.data() + (size_t{group} * a.k + k) * kGroupFloats, eb0 + size_t{k} * kUnitColumns,
+                          eb1 + size_t{k} * kUnitColumns, sum.k, most);
+        for (uint32_t i = 0; i < 2; ++i) {
+          const Block block{d[i], a.at(group, k), units[i].start + size_t{k} * units[i].stride, units[i].stride};
+          run_block(constants, slow, block, most[i]);
+        }
       }
     }
   }
