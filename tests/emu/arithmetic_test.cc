@@ -63,7 +63,7 @@ TEST(Integer, Bits) {
   expect("fns.b32 %d, %a, %b, %c;", "b32", "b32", {{0xaaaaaaaa, 0, 1}, {0xaaaaaaaa, 0, 3}, {0xaaaaaaaa, 31, std::uint32_t(-2)}}, {1, 5, 29});
   expect("prmt.b32 %d, %a, %b, %c;", "b32", "b32", {{0x03020100, 0x07060504, 0x7531}, {0x80, 0, 0x0008}}, {0x07050301, 0x808080ff});
   expect("lop3.b32 %d, %a, %b, %c, 0x96;", "b32", "b32", {{0xf0f0, 0xcccc, 0xaaaa}}, {0xf0f0 ^ 0xcccc ^ 0xaaaa});
-  expect("lop3.b32 %d, %a, %b, %c, 0xe4;", "b32", "b32", {{0xffff0000, 0x12345678, 0x9abcdef0}}, {(0x12345678u & 0x9abcdef0u) | (0xffff0000u & ~0x9abcdef0u)});
+  expect("lop3.b32 %d, %a, %b, %c, 0xd8;", "b32", "b32", {{0xffff0000, 0x12345678, 0x9abcdef0}}, {(0x12345678u & 0x9abcdef0u) | (0xffff0000u & ~0x9abcdef0u)});
   expect("dp4a.s32.s32 %d, %a, %b, %c;", "b32", "b32", {{0x01ff0302, 0x01010101, 10}}, {std::uint32_t(1 - 1 + 3 + 2 + 10)});
 }
 
