@@ -67,6 +67,30 @@ TEST(Compare, HonestKernelsPassEveryFamilyWithMargin) {
     }
 }
 
+// No extent is a multiple of anything; one row, one key, one column.
+TEST(Compare, OddSizesAreJudgedToo) {
+  const AttentionShape shapes[] = {{1, 1, 1, 1, 64, false}, {2, 3, 1, 37, 72, true}, {1, 2, 2, 131, 96, false}};
+  for (const AttentionShape& shape : shapes)
+    for (const Family family : {Family::kNormal, Family::kWide, Family::kOffset})
+      for (const bool backward : {false, true}) {
+        const Judged judged = judge_model(model::attention_problem(shape, backward), family, {});
+        EXPECT_TRUE(judged.only().strict_passed) << shape.length << " " << to_string(family) << " " << backward;
+      }
+  for (const auto& [m, n, k] : {std::tuple(1, 1, 1), std::tuple(3, 5, 7), std::tuple(70, 33, 129)}) {
+    const Problem problem = model::gemm_problem(m, n, k);
+    const auto plans = plan_runs(problem, {"integer", "normal", "offset", "spikes", "scaled", "signature"}, 5);
+    ASSERT_TRUE(plans);
+    for (std::size_t run = 0; run < plans->size(); ++run) {
+      const InputSet in = make_inputs(problem, (*plans)[run], 5, static_cast<int>(run), 2);
+      const auto expected = make_reference(problem, in, 2);
+      const auto bytes = model::outputs(problem, in);
+      for (const FamilyFigures& family :
+           compare_run(problem, (*plans)[run], in, model::views(problem, bytes, expected), static_cast<int>(run)))
+        EXPECT_TRUE(family.strict_passed) << m << "x" << n << "x" << k << " " << family.family;
+    }
+  }
+}
+
 struct WrongCase {
   const char* name;
   const Problem& problem;
