@@ -63,21 +63,11 @@ struct Problem {
 
 float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-// Packed layouts, with gaps where the manual leaves the offset free.
-Layout packed(Swizzle swizzle, bool mn_major, uint32_t outer, uint32_t start) {
-  const uint32_t width = swizzle_row_bytes(swizzle);
-  Layout layout{swizzle, mn_major, start, 0, 0};
-  if (swizzle == Swizzle::kNone) {
-    layout.stride = 256;  // core matrices of m or n after both of k
-    layout.leading = mn_major ? 128 : 128;
-  } else if (mn_major) {
-    layout.stride = width * 8;                                  // next 8 k
-    layout.leading = (outer > width / 2 ? 1 : 1) * width * 16;  // next width / 2 elements of m or n
-  } else {
-    layout.stride = width * 8;
-    layout.leading = 16;  // "not used"
-  }
-  return layout;
+// Core matrices or swizzle atoms side by side: first along k, then along m or n (K-major swizzles hold all of k in a row).
+Layout packed(Swizzle swizzle, bool mn_major, uint32_t start) {
+  const uint32_t atom = swizzle_row_bytes(swizzle) * 8;
+  if (swizzle == Swizzle::kNone) return {swizzle, mn_major, start, 128, 256};
+  return {swizzle, mn_major, start, mn_major ? 2 * atom : 16, atom};
 }
 
 struct LayoutCase {
@@ -103,8 +93,8 @@ TEST(Wgmma, EveryLayoutOfBothOperands) {
       Problem problem;
       problem.form = {.n = static_cast<uint16_t>(n), .transpose_a = c.mn_a, .transpose_b = c.mn_b};
       ASSERT_TRUE(check_wgmma_form(problem.form));
-      const Layout a = packed(c.swizzle_a, c.mn_a, 64, 0x2000);
-      const Layout b = packed(c.swizzle_b, c.mn_b, n, 0x8000);
+      const Layout a = packed(c.swizzle_a, c.mn_a, 0x2000);
+      const Layout b = packed(c.swizzle_b, c.mn_b, 0x8000);
       problem.fill(&a, b, random, true);
       Warpgroup group(n / 2);
       for_each_d(n, [&](uint32_t t, uint32_t i, uint32_t row, uint32_t column) {
@@ -149,11 +139,11 @@ TEST(Wgmma, OffsetsThatAreNotPacked) {
 
 TEST(Wgmma, EveryNAndTheErrorIsThatOfSixteenAdditions) {
   std::mt19937 random(7);
-  const Layout a = packed(Swizzle::k128B, false, 64, 0x2000);
+  const Layout a = packed(Swizzle::k128B, false, 0x2000);
   for (uint32_t n = 8; n <= 256; n += 8) {
     Problem problem;
     problem.form.n = static_cast<uint16_t>(n);
-    const Layout b = packed(Swizzle::k128B, false, n, 0x8000);
+    const Layout b = packed(Swizzle::k128B, false, 0x8000);
     problem.fill(&a, b, random, false);
     Warpgroup group(n / 2);
     ASSERT_TRUE(wgmma_compute(problem.form, {a.descriptor(), b.descriptor(), false}, group.warps(), problem.shared()));
@@ -212,7 +202,7 @@ TEST(Wgmma, ChainEqualsSingleInstructionsBitForBit) {
 
 TEST(Wgmma, NegationAndClearedAccumulator) {
   std::mt19937 random(9);
-  const Layout a = packed(Swizzle::k64B, false, 64, 0x2000), b = packed(Swizzle::k32B, false, 24, 0x8000);
+  const Layout a = packed(Swizzle::k64B, false, 0x2000), b = packed(Swizzle::k32B, false, 0x8000);
   for (int signs = 0; signs < 4; ++signs) {
     Problem problem;
     problem.form = {.n = 24, .negate_a = (signs & 1) != 0, .negate_b = (signs & 2) != 0};
@@ -231,7 +221,7 @@ TEST(Wgmma, SharedWindowAbove18Bits) {
   std::mt19937 random(10);
   Problem problem;
   problem.form.n = 8;
-  const Layout a = packed(Swizzle::k128B, false, 64, 0x2000), b = packed(Swizzle::k128B, false, 8, 0x8000);
+  const Layout a = packed(Swizzle::k128B, false, 0x2000), b = packed(Swizzle::k128B, false, 0x8000);
   problem.fill(&a, b, random, true);
   Warpgroup group(4);
   const SharedView view{problem.memory.data(), kBytes, 0x1000000 + kBase};  // descriptors drop the high bits
@@ -258,10 +248,10 @@ TEST(WgmmaErrors, OutsideSharedMemory) {
   ASSERT_FALSE(above);
   EXPECT_THAT(above.error().message, HasSubstr("matrix B reaches shared address 0x32400"));
   EXPECT_EQ(above.error().address, kBase + kBytes);
+  EXPECT_EQ(group.words(), before);  // a fault changes nothing
   // The last matrix that fits.
   EXPECT_TRUE(run(good, {Swizzle::k128B, false, kBase + kBytes - 8 * 1024, 16, 1024}));
   EXPECT_TRUE(run({Swizzle::kNone, false, kBase, 128, 256}, good));
-  (void)before;
 }
 
 TEST(WgmmaErrors, DescriptorsThatMeanNothing) {
