@@ -16,7 +16,8 @@ std::string bulk_kernel(const std::string& expect, const std::string& wait, cons
     )" + expect + R"(
     cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%i], 512, [%b];
     WAIT: )" + wait + R"(
-    mad.lo.u32 %s, %t, 4, %s; ld.shared.u32 %r, [%s]; mad.wide.u32 %x, %t, 4, %o; st.global.u32 [%x], %r; )" + tail + " ret;");
+    mad.lo.u32 %s, %t, 4, %s; ld.shared.u32 %r, [%s]; mad.wide.u32 %x, %t, 4, %o; st.global.u32 [%x], %r; )" +
+                     tail + " ret;");
 }
 const char* kExpect = "mbarrier.arrive.expect_tx.shared::cta.b64 %st, [%b], 512;";
 const char* kWait = "W: mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 0; @!%q bra W;";
@@ -56,10 +57,12 @@ TEST(Bulk, MissingWaitIsFoundUnderTheLatestSchedule) {
 TEST(Bulk, WrongTransactionCounts) {
   Bench bench;
   const auto out = bench.buffer(std::vector<std::uint32_t>(128)), in = bench.buffer(sequence(128));
-  const auto few = bench.run(bulk_kernel("mbarrier.arrive.expect_tx.shared::cta.b64 %st, [%b], 256;", kWait), {out, in}, threads(128));
+  const auto few = bench.run(bulk_kernel("mbarrier.arrive.expect_tx.shared::cta.b64 %st, [%b], 256;", kWait), {out, in},
+                             threads(128));
   ASSERT_TRUE(few.trap.has_value());
   EXPECT_EQ(few.trap->kind, TrapKind::kTransactionCount);
-  const auto many = bench.run(bulk_kernel("mbarrier.arrive.expect_tx.shared::cta.b64 %st, [%b], 1024;", kWait), {out, in}, threads(128));
+  const auto many = bench.run(bulk_kernel("mbarrier.arrive.expect_tx.shared::cta.b64 %st, [%b], 1024;", kWait),
+                              {out, in}, threads(128));
   ASSERT_TRUE(many.trap.has_value());
   EXPECT_EQ(many.trap->kind, TrapKind::kDeadlock);
   EXPECT_NE(many.trap->message.find("512 bytes of expect_tx not copied"), std::string::npos) << many.trap->message;
@@ -71,7 +74,8 @@ TEST(Bulk, StoreReadsSharedMemoryAtTheWait) {
     return module_with(R"(
       .reg .b64 %o; .reg .b32 %t, %s, %a; .reg .pred %p; .shared .align 128 .b8 buf[128];
       ld.param.u64 %o, [p0]; mov.u32 %t, %tid.x; mov.u32 %s, buf; mad.lo.u32 %a, %t, 4, %s; st.shared.u32 [%a], %t; fence.proxy.async.shared::cta; bar.sync 0;
-      setp.ne.u32 %p, %t, 0; @%p bra END; cp.async.bulk.global.shared::cta.bulk_group [%o], [%s], 128; cp.async.bulk.commit_group; )" + order + " END: ret;");
+      setp.ne.u32 %p, %t, 0; @%p bra END; cp.async.bulk.global.shared::cta.bulk_group [%o], [%s], 128; cp.async.bulk.commit_group; )" +
+                       order + " END: ret;");
   };
   for (bool right : {true, false}) {
     Bench bench;
@@ -84,11 +88,14 @@ TEST(Bulk, StoreReadsSharedMemoryAtTheWait) {
 
 TEST(CpAsync, GroupsCompleteAtTheirWait) {
   auto kernel = [](int keep) {
-    return module_with(R"(
+    return module_with(
+        R"(
       .reg .b64 %o, %i, %x; .reg .b32 %t, %s, %r, %q; .shared .align 16 .b8 buf[1024];
       ld.param.u64 %o, [p0]; ld.param.u64 %i, [p1]; mov.u32 %t, %tid.x; mov.u32 %s, buf; mad.lo.u32 %s, %t, 16, %s; mad.wide.u32 %x, %t, 16, %i;
       cp.async.cg.shared.global [%s], [%x], 16; cp.async.commit_group; cp.async.ca.shared.global [%s+512], [%x], 8, 4; cp.async.commit_group;
-      cp.async.wait_group )" + std::to_string(keep) + R"(; ld.shared.u32 %r, [%s]; ld.shared.u32 %q, [%s+512]; mad.wide.u32 %x, %t, 8, %o; st.global.v2.u32 [%x], {%r, %q}; ret;)");
+      cp.async.wait_group )" +
+        std::to_string(keep) +
+        R"(; ld.shared.u32 %r, [%s]; ld.shared.u32 %q, [%s+512]; mad.wide.u32 %x, %t, 8, %o; st.global.v2.u32 [%x], {%r, %q}; ret;)");
   };
   for (int keep : {0, 1}) {
     Bench bench;
@@ -117,8 +124,10 @@ std::string wgmma_kernel(const std::string& after_issue, const std::string& wait
     mov.f32 %f0, 0f00000000; mov.f32 %f1, 0f00000000; mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f00000000;
     wgmma.fence.sync.aligned;
     wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f0, %f1, %f2, %f3}, %da, %db, 1, 1, 1, 0, 0;
-    )" + after_issue + "\nwgmma.commit_group.sync.aligned;\n" + wait + R"(
-    mad.wide.u32 %x, %t, 16, %o; st.global.v4.f32 [%x], {%f0, %f1, %f2, %f3}; ret;)", 3);
+    )" + after_issue + "\nwgmma.commit_group.sync.aligned;\n" +
+                         wait + R"(
+    mad.wide.u32 %x, %t, 16, %o; st.global.v4.f32 [%x], {%f0, %f1, %f2, %f3}; ret;)",
+                     3);
 }
 
 struct WgmmaData {
@@ -192,7 +201,8 @@ TEST(Wgmma, CopyOfAPendingAccumulatorIsNoFalseAlarm) {
 TEST(Wgmma, NeedsAWholeWarpgroup) {
   Bench bench;
   const WgmmaData data;
-  const auto out = bench.buffer(std::vector<float>(512)), a = bench.buffer(std::vector<std::uint16_t>(4096)), b = bench.buffer(data.b);
+  const auto out = bench.buffer(std::vector<float>(512)), a = bench.buffer(std::vector<std::uint16_t>(4096)),
+             b = bench.buffer(data.b);
   const auto result = bench.run(wgmma_kernel(""), {out, a, b}, threads(96));
   ASSERT_TRUE(result.trap.has_value());
   EXPECT_EQ(result.trap->kind, TrapKind::kDivergentCollective);
@@ -240,7 +250,8 @@ TEST(Tensor, LoadAndStoreOfATile) {
     ASSERT_FALSE(result.trap.has_value()) << result.trap->format();
     const auto v = bench.read<std::uint32_t>(out, 40 * 24);
     for (std::uint32_t y = 0; y < 8; ++y)
-      for (std::uint32_t x = 0; x < 8; ++x) EXPECT_EQ(v[y * 40 + x], x < 4 && y < 4 ? (20 + y) * 40 + 36 + x + 1 : 0u) << x << "," << y;
+      for (std::uint32_t x = 0; x < 8; ++x)
+        EXPECT_EQ(v[y * 40 + x], x < 4 && y < 4 ? (20 + y) * 40 + 36 + x + 1 : 0u) << x << "," << y;
     for (const auto& family : result.families)
       if (family.family == "tma") {
         EXPECT_EQ(family.static_count, 2u);

@@ -99,7 +99,8 @@ TEST(Control, FunctionCallsWithParameters) {
     ld.param.u64 %o, [p0]; mov.u32 %t, %tid.x; mov.u32 %r, 5; setp.lt.u32 %p, %t, 16; @!%p bra SKIP;
     { .param .b32 in; .param .b32 res; st.param.b32 [in], %t; call (res), triple, (in); ld.param.b32 %r, [res]; }
     SKIP: call (%r), add_reg, (%r, 1000);
-    mad.wide.u32 %o, %t, 4, %o; st.global.u32 [%o], %r; ret;)", 2, functions),
+    mad.wide.u32 %o, %t, 4, %o; st.global.u32 [%o], %r; ret;)",
+                              2, functions),
                   {out, 0}, threads(32));
   const auto values = bench.read<std::uint32_t>(out, 32);
   for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(values[t], (t < 16 ? 3 * t : 5) + 1000);

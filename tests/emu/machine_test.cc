@@ -43,8 +43,10 @@ TEST(Module, GlobalsWithInitialisersAndAddresses) {
   bench.run_clean(module_with(R"(
     .reg .b64 %o, %p, %v; .reg .b32 %r;
     ld.param.u64 %o, [p0]; ld.global.u64 %p, [pointer]; ld.u32 %r, [%p]; cvt.u64.u32 %v, %r; st.global.u64 [%o], %v;
-    ld.const.u32 %r, [limit]; cvt.u64.u32 %v, %r; st.global.u64 [%o+8], %v; ret;)", 2,
-                              ".global .align 4 .u32 table[3] = {10, 20, 30};\n.global .align 8 .u64 pointer = generic(table)+8;\n.const .align 4 .u32 limit = 77;"),
+    ld.const.u32 %r, [limit]; cvt.u64.u32 %v, %r; st.global.u64 [%o+8], %v; ret;)",
+                              2,
+                              ".global .align 4 .u32 table[3] = {10, 20, 30};\n.global .align 8 .u64 pointer = "
+                              "generic(table)+8;\n.const .align 4 .u32 limit = 77;"),
                   {out, 0}, threads(1));
   const auto values = bench.read<std::uint64_t>(out, 2);
   EXPECT_EQ(values[0], 30u);
@@ -72,9 +74,10 @@ TEST(Launch, ConfigurationIsChecked) {
 
 TEST(Launch, FunctionInfo) {
   Machine machine({Target::kHopper, 1 << 20, 1});
-  const auto module = *machine.load_module(".version 8.6\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 dyn[];\n"
-                                           ".visible .entry k(.param .u32 a, .param .align 64 .b8 b[128], .param .u8 c) .reqntid 64 {\n"
-                                           ".shared .align 16 .b8 s[100]; .reg .b32 %r; mov.u32 %r, s; mov.u32 %r, dyn; ret; }\n");
+  const auto module = *machine.load_module(
+      ".version 8.6\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 dyn[];\n"
+      ".visible .entry k(.param .u32 a, .param .align 64 .b8 b[128], .param .u8 c) .reqntid 64 {\n"
+      ".shared .align 16 .b8 s[100]; .reg .b32 %r; mov.u32 %r, s; mov.u32 %r, dyn; ret; }\n");
   const FunctionInfo& info = **machine.function(module, "k");
   ASSERT_EQ(info.params.size(), 3u);
   EXPECT_EQ(info.params[1].offset, 64u);
@@ -86,13 +89,17 @@ TEST(Launch, FunctionInfo) {
 
 TEST(Launch, PrintfIsCaptured) {
   Bench bench;
-  const auto result = bench.run_clean(module_with(R"(
+  const auto result = bench.run_clean(
+      module_with(R"(
     .reg .b64 %f, %a; .reg .b32 %t; .local .align 8 .b8 args[16]; .reg .b64 %l;
     mov.u64 %l, args; cvta.local.u64 %a, %l; mov.u32 %t, %tid.x; st.local.u32 [args], %t; st.local.f64 [args+8], 0d3FF8000000000000;
     mov.u64 %f, text; cvta.global.u64 %f, %f;
     { .param .b64 x0; .param .b64 x1; .param .b32 r0; st.param.b64 [x0], %f; st.param.b64 [x1], %a; call.uni (r0), vprintf, (x0, x1); }
-    ret;)", 1, ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n.global .align 1 .b8 text[14] = {108, 97, 110, 101, 32, 37, 100, 32, 37, 46, 50, 102, 10, 0};"),
-                                      {0}, threads(2));
+    ret;)",
+                  1,
+                  ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n.global .align 1 .b8 text[14] "
+                  "= {108, 97, 110, 101, 32, 37, 100, 32, 37, 46, 50, 102, 10, 0};"),
+      {0}, threads(2));
   EXPECT_EQ(result.printf_output, "lane 0 1.50\nlane 1 1.50\n");
 }
 

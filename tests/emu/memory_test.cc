@@ -6,12 +6,18 @@
 namespace ptxbench::emu {
 namespace {
 
-const char* kStart = ".reg .b64 %o, %i, %x; .reg .b32 %t, %r, %s; .reg .pred %p;\nld.param.u64 %o, [p0]; ld.param.u64 %i, [p1]; mov.u32 %t, %tid.x;\n";
+const char* kStart =
+    ".reg .b64 %o, %i, %x; .reg .b32 %t, %r, %s; .reg .pred %p;\nld.param.u64 %o, [p0]; ld.param.u64 %i, [p1]; mov.u32 "
+    "%t, %tid.x;\n";
 
-std::vector<std::uint32_t> run32(const std::string& body, const std::vector<std::uint32_t>& in = std::vector<std::uint32_t>(32), const std::string& globals = "", LaunchConfig config = threads(32)) {
+std::vector<std::uint32_t> run32(const std::string& body,
+                                 const std::vector<std::uint32_t>& in = std::vector<std::uint32_t>(32),
+                                 const std::string& globals = "", LaunchConfig config = threads(32)) {
   Bench bench;
   const auto out = bench.buffer(std::vector<std::uint32_t>(config.block.x)), input = bench.buffer(in);
-  bench.run_clean(module_with(std::string(kStart) + body + "\nmad.wide.u32 %x, %t, 4, %o; st.global.u32 [%x], %r; ret;", 2, globals), {out, input}, config);
+  bench.run_clean(module_with(std::string(kStart) + body + "\nmad.wide.u32 %x, %t, 4, %o; st.global.u32 [%x], %r; ret;",
+                              2, globals),
+                  {out, input}, config);
   return bench.read<std::uint32_t>(out, config.block.x);
 }
 
@@ -32,7 +38,8 @@ TEST(Memory, SharedStartsPoisoned) {
 TEST(Memory, DynamicSharedLiesAfterTheStaticPart) {
   LaunchConfig config = threads(32);
   config.dynamic_shared = 64;
-  const auto values = run32(".shared .align 4 .b8 st[20]; mov.u32 %r, dyn; mov.u32 %s, st; sub.u32 %r, %r, %s;", std::vector<std::uint32_t>(32), ".extern .shared .align 128 .b8 dyn[];", config);
+  const auto values = run32(".shared .align 4 .b8 st[20]; mov.u32 %r, dyn; mov.u32 %s, st; sub.u32 %r, %r, %s;",
+                            std::vector<std::uint32_t>(32), ".extern .shared .align 128 .b8 dyn[];", config);
   EXPECT_EQ(values[0], 128u);
 }
 
@@ -48,7 +55,8 @@ TEST(Memory, NarrowAndVectorAccesses) {
   std::iota(in.begin(), in.end(), 0x80);
   const auto values = run32(R"(
     .reg .b32 %a, %b, %c, %d; .reg .b16 %h; mad.wide.u32 %x, %t, 16, %i; ld.global.v4.u32 {%a, %b, %c, %d}, [%x];
-    add.u32 %r, %a, %b; add.u32 %r, %r, %c; add.u32 %r, %r, %d; ld.global.s8 %a, [%x]; add.u32 %r, %r, %a; ld.global.u8 %h, [%x+1]; cvt.u32.u16 %a, %h; add.u32 %r, %r, %a;)", in);
+    add.u32 %r, %a, %b; add.u32 %r, %r, %c; add.u32 %r, %r, %d; ld.global.s8 %a, [%x]; add.u32 %r, %r, %a; ld.global.u8 %h, [%x+1]; cvt.u32.u16 %a, %h; add.u32 %r, %r, %a;)",
+                            in);
   for (std::uint32_t t = 0; t < 32; ++t) {
     const std::uint32_t first = 0x80 + 4 * t;
     EXPECT_EQ(values[t], 4 * first + 6 + std::uint32_t(std::int32_t(std::int8_t(first & 0xff))) + (first >> 8 & 0xff));
@@ -66,15 +74,17 @@ TEST(Memory, Atomics) {
   EXPECT_EQ(v[0], 2u * 64 * 63 / 2);
   EXPECT_EQ(v[1], 63u);
   EXPECT_EQ(v[2], 0u);
-  EXPECT_EQ(v[3], 0x42800000u);          // 128 * 0.5 = 64.0
-  EXPECT_EQ(v[4], (5 + 128) % 10u);      // inc wraps after 9
+  EXPECT_EQ(v[3], 0x42800000u);      // 128 * 0.5 = 64.0
+  EXPECT_EQ(v[4], (5 + 128) % 10u);  // inc wraps after 9
   EXPECT_EQ(v[6], 128u);
 }
 
 TEST(Warp, ShufflesFollowTheManual) {
   auto shuffle = [](const std::string& instruction) { return run32(instruction); };
-  const auto up = shuffle("shfl.sync.up.b32 %r|%p, %t, 3, 0, 0xffffffff; selp.u32 %s, 1000, 0, %p; add.u32 %r, %r, %s;");
-  const auto down = shuffle("shfl.sync.down.b32 %r|%p, %t, 5, 31, 0xffffffff; selp.u32 %s, 1000, 0, %p; add.u32 %r, %r, %s;");
+  const auto up =
+      shuffle("shfl.sync.up.b32 %r|%p, %t, 3, 0, 0xffffffff; selp.u32 %s, 1000, 0, %p; add.u32 %r, %r, %s;");
+  const auto down =
+      shuffle("shfl.sync.down.b32 %r|%p, %t, 5, 31, 0xffffffff; selp.u32 %s, 1000, 0, %p; add.u32 %r, %r, %s;");
   const auto segmented = shuffle("shfl.sync.idx.b32 %r, %t, 2, 0x181f, 0xffffffff;");  // segments of 8 lanes
   for (std::uint32_t t = 0; t < 32; ++t) {
     EXPECT_EQ(up[t], t >= 3 ? t - 3 + 1000 : t);
@@ -88,7 +98,8 @@ TEST(Warp, VoteMatchReduxElect) {
   const auto match = run32("and.b32 %s, %t, 3; match.any.sync.b32 %r, %s, 0xffffffff;");
   const auto sum = run32("redux.sync.add.s32 %r, %t, 0xffffffff;");
   const auto elect = run32("elect.sync %s|%p, 0xffffffff; selp.u32 %r, 1, 0, %p;");
-  const auto halves = run32("setp.lt.u32 %p, %t, 16; selp.u32 %s, 0xffff, 0xffff0000, %p; redux.sync.max.u32 %r, %t, %s;");
+  const auto halves =
+      run32("setp.lt.u32 %p, %t, 16; selp.u32 %s, 0xffff, 0xffff0000, %p; redux.sync.max.u32 %r, %t, %s;");
   for (std::uint32_t t = 0; t < 32; ++t) {
     EXPECT_EQ(ballot[t], 0x1fu);
     EXPECT_EQ(match[t], 0x11111111u << (t & 3));

@@ -13,7 +13,8 @@
 namespace ptxbench::emu {
 
 // Wraps a body in a module with the kernel k(p0, p1, ...) of 64-bit parameters.
-inline std::string module_with(const std::string& body, int params = 2, const std::string& globals = "", const std::string& directives = "") {
+inline std::string module_with(const std::string& body, int params = 2, const std::string& globals = "",
+                               const std::string& directives = "") {
   std::string text = ".version 8.6\n.target sm_90a\n.address_size 64\n" + globals + "\n.visible .entry k(";
   for (int i = 0; i < params; ++i) text += std::string(i == 0 ? "" : ", ") + ".param .u64 p" + std::to_string(i);
   return text + ") " + directives + "\n{\n" + body + "\n}\n";
@@ -73,19 +74,24 @@ inline LaunchConfig threads(std::uint32_t block, std::uint32_t grid = 1) {
 // One lane-wise instruction: `inputs` are 64-bit cells loaded into %a, %b, %c as the given register type; the 32 results of %d.
 // `body` computes %d from %a, %b, %c.
 inline std::vector<std::uint64_t> compute(const std::string& body, const std::string& d, const std::string& a,
-                                          const std::vector<std::array<std::uint64_t, 3>>& rows, const std::string& c_type = "") {
+                                          const std::vector<std::array<std::uint64_t, 3>>& rows,
+                                          const std::string& c_type = "") {
   Bench bench;
   std::vector<std::uint64_t> in(rows.size() * 3), out(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (int k = 0; k < 3; ++k) in[3 * i + std::size_t(k)] = rows[i][std::size_t(k)];
   const std::uint64_t pin = bench.buffer(in), pout = bench.buffer(out);
   const std::string c = c_type.empty() ? a : c_type;
-  const std::string text = module_with(
-      ".reg .b64 %in, %out, %off, %t;\n.reg .b32 %lane;\n.reg .pred %p, %q;\n.reg ." + d + " %d;\n.reg ." + a + " %a, %b;\n.reg ." + c + " %c;\n"
-      "ld.param.u64 %out, [p0]; ld.param.u64 %in, [p1];\nmov.u32 %lane, %tid.x;\nmul.wide.u32 %off, %lane, 24; add.s64 %in, %in, %off;\n"
-      "mul.wide.u32 %off, %lane, 8; add.s64 %out, %out, %off;\n"
-      "ld.global." + a + " %a, [%in]; ld.global." + a + " %b, [%in+8]; ld.global." + c + " %c, [%in+16];\nmov.u64 %t, 0; st.global.u64 [%out], %t;\n" +
-      body + "\nst.global." + d + " [%out], %d;\nret;");
+  const std::string text = module_with(".reg .b64 %in, %out, %off, %t;\n.reg .b32 %lane;\n.reg .pred %p, %q;\n.reg ." +
+                                       d + " %d;\n.reg ." + a + " %a, %b;\n.reg ." + c +
+                                       " %c;\n"
+                                       "ld.param.u64 %out, [p0]; ld.param.u64 %in, [p1];\nmov.u32 %lane, "
+                                       "%tid.x;\nmul.wide.u32 %off, %lane, 24; add.s64 %in, %in, %off;\n"
+                                       "mul.wide.u32 %off, %lane, 8; add.s64 %out, %out, %off;\n"
+                                       "ld.global." +
+                                       a + " %a, [%in]; ld.global." + a + " %b, [%in+8]; ld.global." + c +
+                                       " %c, [%in+16];\nmov.u64 %t, 0; st.global.u64 [%out], %t;\n" + body +
+                                       "\nst.global." + d + " [%out], %d;\nret;");
   bench.run_clean(text, {pout, pin}, threads(std::uint32_t(rows.size())));
   return bench.read<std::uint64_t>(pout, rows.size());
 }

@@ -4,7 +4,8 @@
 namespace ptxbench::emu {
 namespace {
 
-const char* kStart = ".reg .b64 %o, %x, %st; .reg .b32 %t, %r, %s, %b; .reg .pred %p, %q;\nld.param.u64 %o, [p0]; mov.u32 %t, %tid.x;\n";
+const char* kStart =
+    ".reg .b64 %o, %x, %st; .reg .b32 %t, %r, %s, %b; .reg .pred %p, %q;\nld.param.u64 %o, [p0]; mov.u32 %t, %tid.x;\n";
 const char* kStore = "\nmad.wide.u32 %x, %t, 4, %o; st.global.u32 [%x], %r; ret;";
 
 std::vector<std::uint32_t> run32(const std::string& body, LaunchConfig config) {
@@ -30,14 +31,18 @@ TEST(Barrier, ProducersAndConsumersWithNamedBarriers) {
     mad.lo.u32 %b, %t, 4, %b; add.u32 %s, %t, 10; st.shared.u32 [%b], %s; bar.arrive 1, 96; bar.sync 2, 96;
     add.u32 %s, %t, 1000; st.shared.u32 [%b], %s; bar.arrive 1, 96; mov.u32 %r, 0; bra DONE;
     CONSUMER: and.b32 %s, %t, 31; mad.lo.u32 %b, %s, 4, %b; bar.sync 1, 96; ld.shared.u32 %r, [%b]; bar.arrive 2, 96; bar.sync 1, 96;
-    ld.shared.u32 %s, [%b]; add.u32 %r, %r, %s; DONE:)", threads(96));
+    ld.shared.u32 %s, [%b]; add.u32 %r, %r, %s; DONE:)",
+                       threads(96));
   for (std::uint32_t t = 32; t < 96; ++t) EXPECT_EQ(v[t], 2 * (t & 31) + 1010);
 }
 
 TEST(Barrier, Reductions) {
   const auto popc = run32("setp.lt.u32 %p, %t, 40; bar.red.popc.u32 %r, 0, %p;", threads(96));
-  const auto all = run32("setp.lt.u32 %p, %t, 96; bar.red.and.pred %q, 0, %p; selp.u32 %r, 1, 0, %q; setp.gt.u32 %p, %t, 94; bar.red.or.pred %q, 0, %p; selp.u32 %s, 2, 0, %q; add.u32 %r, %r, %s; "
-                         "bar.red.and.pred %q, 0, %p; selp.u32 %s, 4, 0, %q; add.u32 %r, %r, %s;", threads(96));
+  const auto all = run32(
+      "setp.lt.u32 %p, %t, 96; bar.red.and.pred %q, 0, %p; selp.u32 %r, 1, 0, %q; setp.gt.u32 %p, %t, 94; "
+      "bar.red.or.pred %q, 0, %p; selp.u32 %s, 2, 0, %q; add.u32 %r, %r, %s; "
+      "bar.red.and.pred %q, 0, %p; selp.u32 %s, 4, 0, %q; add.u32 %r, %r, %s;",
+      threads(96));
   for (std::uint32_t t = 0; t < 96; ++t) {
     EXPECT_EQ(popc[t], 40u);
     EXPECT_EQ(all[t], 3u);
@@ -47,10 +52,13 @@ TEST(Barrier, Reductions) {
 TEST(Barrier, MisuseIsNamed) {
   EXPECT_EQ(trap_of("bar.sync 16;", threads(32)), TrapKind::kBarrierMisuse);
   EXPECT_EQ(trap_of("bar.sync 1, 33;", threads(64)), TrapKind::kBarrierMisuse);
-  EXPECT_EQ(trap_of("setp.lt.u32 %p, %t, 32; @%p bar.sync 1, 64; @!%p bar.sync 1, 96;", threads(64)), TrapKind::kBarrierMisuse);
+  EXPECT_EQ(trap_of("setp.lt.u32 %p, %t, 32; @%p bar.sync 1, 64; @!%p bar.sync 1, 96;", threads(64)),
+            TrapKind::kBarrierMisuse);
 }
 
-const char* kBar = ".shared .align 8 .b8 bar[8]; .shared .align 16 .b8 buf[256]; mov.u32 %b, bar; setp.ne.u32 %p, %t, 0; @!%p mbarrier.init.shared::cta.b64 [%b], COUNT; bar.sync 0;\n";
+const char* kBar =
+    ".shared .align 8 .b8 bar[8]; .shared .align 16 .b8 buf[256]; mov.u32 %b, bar; setp.ne.u32 %p, %t, 0; @!%p "
+    "mbarrier.init.shared::cta.b64 [%b], COUNT; bar.sync 0;\n";
 std::string with_count(const std::string& body, int count) {
   std::string text = std::string(kBar) + body;
   text.replace(text.find("COUNT"), 5, std::to_string(count));
@@ -63,49 +71,71 @@ TEST(Mbarrier, PhasesAndParity) {
     mov.u32 %r, 0; setp.ge.u32 %p, %t, 32; @%p bra WAITER;
     st.shared.u32 [buf], 7; mbarrier.arrive.shared::cta.b64 %st, [%b]; bar.sync 1, 64; st.shared.u32 [buf], 9; mbarrier.arrive.shared::cta.b64 %st, [%b]; bra DONE;
     WAITER: W0: mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 0; @!%q bra W0; ld.shared.u32 %r, [buf]; bar.sync 1, 64;
-    W1: mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 1; @!%q bra W1; ld.shared.u32 %s, [buf]; mad.lo.u32 %r, %r, 10, %s; DONE:)", 32), threads(64));
+    W1: mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 1; @!%q bra W1; ld.shared.u32 %s, [buf]; mad.lo.u32 %r, %r, 10, %s; DONE:)",
+                                  32),
+                       threads(64));
   for (std::uint32_t t = 32; t < 64; ++t) EXPECT_EQ(v[t], 79u);
 }
 
 TEST(Mbarrier, StateFormAndTestWait) {
   const auto v = run32(with_count(R"(
     mbarrier.arrive.shared::cta.b64 %st, [%b]; W: mbarrier.test_wait.shared::cta.b64 %q, [%b], %st; @!%q bra W; mov.u32 %r, 1;
-    mbarrier.test_wait.parity.shared::cta.b64 %q, [%b], 1; selp.u32 %s, 2, 0, %q; add.u32 %r, %r, %s;)", 64), threads(64));
+    mbarrier.test_wait.parity.shared::cta.b64 %q, [%b], 1; selp.u32 %s, 2, 0, %q; add.u32 %r, %r, %s;)",
+                                  64),
+                       threads(64));
   // After one completed phase the current one is of parity 1: it is not complete.
   for (std::uint32_t t = 0; t < 64; ++t) EXPECT_EQ(v[t], 1u);
 }
 
 TEST(Mbarrier, UninitialisedOverwrittenAndOverArrived) {
-  EXPECT_EQ(trap_of(".shared .align 8 .b8 bar[8]; mbarrier.arrive.shared::cta.b64 %st, [bar];", threads(32)), TrapKind::kBarrierNotInitialised);
+  EXPECT_EQ(trap_of(".shared .align 8 .b8 bar[8]; mbarrier.arrive.shared::cta.b64 %st, [bar];", threads(32)),
+            TrapKind::kBarrierNotInitialised);
   std::string message;
-  EXPECT_EQ(trap_of(with_count("st.shared.u32 [%b+4], %t; mbarrier.arrive.shared::cta.b64 %st, [%b];", 32), threads(32), &message), TrapKind::kBarrierNotInitialised);
+  EXPECT_EQ(trap_of(with_count("st.shared.u32 [%b+4], %t; mbarrier.arrive.shared::cta.b64 %st, [%b];", 32), threads(32),
+                    &message),
+            TrapKind::kBarrierNotInitialised);
   EXPECT_NE(message.find("overwritten"), std::string::npos);
-  EXPECT_EQ(trap_of(with_count("mbarrier.arrive.shared::cta.b64 %st, [%b], 2;", 33), threads(32)), TrapKind::kBarrierMisuse);
-  EXPECT_EQ(trap_of(with_count("mbarrier.inval.shared::cta.b64 [%b]; mbarrier.arrive.shared::cta.b64 %st, [%b];", 1), threads(1)), TrapKind::kBarrierNotInitialised);
-  EXPECT_EQ(trap_of(".shared .align 8 .b8 bar[8]; mbarrier.init.shared::cta.b64 [bar], 0;", threads(1)), TrapKind::kBarrierMisuse);
+  EXPECT_EQ(trap_of(with_count("mbarrier.arrive.shared::cta.b64 %st, [%b], 2;", 33), threads(32)),
+            TrapKind::kBarrierMisuse);
+  EXPECT_EQ(trap_of(with_count("mbarrier.inval.shared::cta.b64 [%b]; mbarrier.arrive.shared::cta.b64 %st, [%b];", 1),
+                    threads(1)),
+            TrapKind::kBarrierNotInitialised);
+  EXPECT_EQ(trap_of(".shared .align 8 .b8 bar[8]; mbarrier.init.shared::cta.b64 [bar], 0;", threads(1)),
+            TrapKind::kBarrierMisuse);
 }
 
 TEST(Mbarrier, DeadlockTellsWhatIsMissing) {
   std::string message;
-  EXPECT_EQ(trap_of(with_count("mbarrier.arrive.expect_tx.shared::cta.b64 %st, [%b], 4096; W: mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 0; @!%q bra W;", 1), threads(1), &message),
+  EXPECT_EQ(trap_of(with_count("mbarrier.arrive.expect_tx.shared::cta.b64 %st, [%b], 4096; W: "
+                               "mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 0; @!%q bra W;",
+                               1),
+                    threads(1), &message),
             TrapKind::kDeadlock);
   EXPECT_NE(message.find("0 of 1 arrivals missing, 4096 bytes of expect_tx not copied"), std::string::npos) << message;
 }
 
 TEST(Mbarrier, TransactionCountOutOfRange) {
-  EXPECT_EQ(trap_of(with_count("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%b], 1048576;", 1), threads(1)), TrapKind::kTransactionCount);
+  EXPECT_EQ(trap_of(with_count("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%b], 1048576;", 1), threads(1)),
+            TrapKind::kTransactionCount);
 }
 
 TEST(Mbarrier, TryWaitMayReturnFalseWhenNothingElseRuns) {
   // One warp peeks at a barrier that it completes itself afterwards: the peek must come back.
-  const auto v = run32(with_count("mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 0; selp.u32 %r, 1, 0, %q; mbarrier.arrive.shared::cta.b64 %st, [%b]; "
-                                  "W: mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 0; @!%q bra W; add.u32 %r, %r, 4;", 32), threads(32));
+  const auto v =
+      run32(with_count("mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 0; selp.u32 %r, 1, 0, %q; "
+                       "mbarrier.arrive.shared::cta.b64 %st, [%b]; "
+                       "W: mbarrier.try_wait.parity.shared::cta.b64 %q, [%b], 0; @!%q bra W; add.u32 %r, %r, 4;",
+                       32),
+            threads(32));
   EXPECT_EQ(v[0], 4u);
 }
 
 TEST(Setmaxnreg, IncreaseWaitsForADecrease) {
   // 256 threads start with 248 registers each (the most a launch gives); warpgroup 1 can only grow after warpgroup 0 has shrunk.
-  const auto v = run32("setp.lt.u32 %p, %t, 128; @%p bra SMALL; setmaxnreg.inc.sync.aligned.u32 256; mov.u32 %r, 2; bra DONE; SMALL: setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r, 1; DONE:", threads(256));
+  const auto v = run32(
+      "setp.lt.u32 %p, %t, 128; @%p bra SMALL; setmaxnreg.inc.sync.aligned.u32 256; mov.u32 %r, 2; bra DONE; SMALL: "
+      "setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r, 1; DONE:",
+      threads(256));
   EXPECT_EQ(v[0], 1u);
   EXPECT_EQ(v[200], 2u);
   EXPECT_EQ(trap_of("setmaxnreg.inc.sync.aligned.u32 256;", threads(256)), TrapKind::kRegisterBudget);
@@ -135,7 +165,10 @@ TEST(Cluster, BarrierAndDistributedSharedMemory) {
 TEST(Cluster, SharedAddressOfAnotherCtaNeedsTheClusterSpace) {
   LaunchConfig config = threads(32, 2);
   config.cluster = {2, 1, 1};
-  EXPECT_EQ(trap_of(".shared .align 4 .b8 slot[4]; mov.u32 %b, slot; mov.u32 %s, %cluster_ctarank; xor.b32 %s, %s, 1; mapa.shared::cluster.u32 %b, %b, %s; ld.shared.u32 %r, [%b];", config), TrapKind::kOutOfBounds);
+  EXPECT_EQ(trap_of(".shared .align 4 .b8 slot[4]; mov.u32 %b, slot; mov.u32 %s, %cluster_ctarank; xor.b32 %s, %s, 1; "
+                    "mapa.shared::cluster.u32 %b, %b, %s; ld.shared.u32 %r, [%b];",
+                    config),
+            TrapKind::kOutOfBounds);
 }
 
 }  // namespace

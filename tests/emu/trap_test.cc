@@ -4,12 +4,15 @@
 namespace ptxbench::emu {
 namespace {
 
-const char* kAddress = ".reg .b64 %o, %x; .reg .b32 %t, %r; .reg .pred %p;\nld.param.u64 %o, [p0]; mov.u32 %t, %tid.x;\n";
+const char* kAddress =
+    ".reg .b64 %o, %x; .reg .b32 %t, %r; .reg .pred %p;\nld.param.u64 %o, [p0]; mov.u32 %t, %tid.x;\n";
 
 TEST(Trap, OutOfBoundsNamesTheAllocationAndTheDistance) {
   Bench bench;
   const auto out = bench.buffer(std::vector<std::uint32_t>(16));
-  const auto result = bench.run(module_with(std::string(kAddress) + "mad.wide.u32 %x, %t, 4, %o;\nst.global.u32 [%x], %t;\nret;"), {out, 0}, threads(32));
+  const auto result =
+      bench.run(module_with(std::string(kAddress) + "mad.wide.u32 %x, %t, 4, %o;\nst.global.u32 [%x], %t;\nret;"),
+                {out, 0}, threads(32));
   ASSERT_TRUE(result.trap.has_value());
   EXPECT_EQ(result.trap->kind, TrapKind::kOutOfBounds);
   EXPECT_EQ(result.trap->lane, 16u);
@@ -22,21 +25,40 @@ TEST(Trap, OutOfBoundsNamesTheAllocationAndTheDistance) {
 TEST(Trap, MisalignedAndNull) {
   Bench bench;
   const auto out = bench.buffer(std::vector<std::uint32_t>(64));
-  EXPECT_EQ(bench.run(module_with(std::string(kAddress) + "ld.global.u32 %r, [%o+2]; ret;"), {out, 0}, threads(1)).trap->kind, TrapKind::kMisaligned);
-  EXPECT_EQ(bench.run(module_with(std::string(kAddress) + "ld.global.v4.u32 {%r,%r,%r,%r}, [%o+8]; ret;"), {out, 0}, threads(1)).trap->kind, TrapKind::kMisaligned);
-  EXPECT_EQ(bench.run(module_with(std::string(kAddress) + "mov.u64 %o, 0; ld.u32 %r, [%o]; ret;"), {out, 0}, threads(1)).trap->kind, TrapKind::kOutOfBounds);
-  EXPECT_EQ(bench.run(module_with(std::string(kAddress) + "mov.u32 %r, 0; ld.shared.u32 %r, [%r]; ret;"), {out, 0}, threads(1)).trap->kind, TrapKind::kOutOfBounds);
+  EXPECT_EQ(
+      bench.run(module_with(std::string(kAddress) + "ld.global.u32 %r, [%o+2]; ret;"), {out, 0}, threads(1)).trap->kind,
+      TrapKind::kMisaligned);
+  EXPECT_EQ(bench
+                .run(module_with(std::string(kAddress) + "ld.global.v4.u32 {%r,%r,%r,%r}, [%o+8]; ret;"), {out, 0},
+                     threads(1))
+                .trap->kind,
+            TrapKind::kMisaligned);
+  EXPECT_EQ(bench.run(module_with(std::string(kAddress) + "mov.u64 %o, 0; ld.u32 %r, [%o]; ret;"), {out, 0}, threads(1))
+                .trap->kind,
+            TrapKind::kOutOfBounds);
+  EXPECT_EQ(
+      bench
+          .run(module_with(std::string(kAddress) + "mov.u32 %r, 0; ld.shared.u32 %r, [%r]; ret;"), {out, 0}, threads(1))
+          .trap->kind,
+      TrapKind::kOutOfBounds);
 }
 
 TEST(Trap, ConstantMemoryIsReadOnly) {
   Bench bench;
-  EXPECT_EQ(bench.run(module_with(std::string(kAddress) + "mov.u64 %o, c; st.u32 [%o], %t; ret;", 2, ".const .align 4 .u32 c = 1;"), {0, 0}, threads(1)).trap->kind,
+  EXPECT_EQ(bench
+                .run(module_with(std::string(kAddress) + "mov.u64 %o, c; st.u32 [%o], %t; ret;", 2,
+                                 ".const .align 4 .u32 c = 1;"),
+                     {0, 0}, threads(1))
+                .trap->kind,
             TrapKind::kReadOnly);
 }
 
 TEST(Trap, DivergentBarrier) {
   Bench bench;
-  const auto result = bench.run(module_with(std::string(kAddress) + "setp.lt.u32 %p, %t, 16; @!%p bra END;\nbar.sync 0;\nEND: st.global.u32 [%o], %t; ret;"), {0, 0}, threads(32));
+  const auto result =
+      bench.run(module_with(std::string(kAddress) +
+                            "setp.lt.u32 %p, %t, 16; @!%p bra END;\nbar.sync 0;\nEND: st.global.u32 [%o], %t; ret;"),
+                {0, 0}, threads(32));
   ASSERT_TRUE(result.trap.has_value());
   EXPECT_EQ(result.trap->kind, TrapKind::kDivergentCollective) << result.trap->format();
   EXPECT_EQ(result.trap->ptx_line, 10u);
@@ -44,14 +66,20 @@ TEST(Trap, DivergentBarrier) {
 
 TEST(Trap, ShuffleOfLanesThatDoNotCome) {
   Bench bench;
-  const auto result = bench.run(module_with(std::string(kAddress) + "setp.lt.u32 %p, %t, 16; @%p shfl.sync.bfly.b32 %r, %t, 1, 31, 0xffffffff; ret;"), {0, 0}, threads(32));
+  const auto result =
+      bench.run(module_with(std::string(kAddress) +
+                            "setp.lt.u32 %p, %t, 16; @%p shfl.sync.bfly.b32 %r, %t, 1, 31, 0xffffffff; ret;"),
+                {0, 0}, threads(32));
   ASSERT_TRUE(result.trap.has_value());
   EXPECT_EQ(result.trap->kind, TrapKind::kDivergentCollective);
 }
 
 TEST(Trap, DeadlockNamesEveryWaitingWarp) {
   Bench bench;
-  const auto result = bench.run(module_with(std::string(kAddress) + "setp.lt.u32 %p, %t, 32; @%p bra A;\nbar.sync 1, 96; ret; A: bar.sync 2, 64; ret;"), {0, 0}, threads(64));
+  const auto result =
+      bench.run(module_with(std::string(kAddress) +
+                            "setp.lt.u32 %p, %t, 32; @%p bra A;\nbar.sync 1, 96; ret; A: bar.sync 2, 64; ret;"),
+                {0, 0}, threads(64));
   ASSERT_TRUE(result.trap.has_value());
   EXPECT_EQ(result.trap->kind, TrapKind::kDeadlock);
   EXPECT_NE(result.trap->message.find("barrier 1: 32 of 96"), std::string::npos) << result.trap->message;
@@ -72,8 +100,9 @@ TEST(Trap, TrapInstructionAndUnsupportedForms) {
   Bench bench;
   EXPECT_EQ(bench.run(module_with("trap;"), {0, 0}, threads(1)).trap->kind, TrapKind::kTrapInstruction);
   // A form that is not executed only matters when it is reached.
-  const std::string call = ".reg .b64 %f; .reg .b32 %r; .reg .pred %p; mov.u32 %r, %tid.x; setp.gt.u32 %p, %r, 100; @%p bra X; ret;\nX: "
-                           "{ .param .b64 a; .param .b64 r; call (r), malloc, (a); } ret;";
+  const std::string call =
+      ".reg .b64 %f; .reg .b32 %r; .reg .pred %p; mov.u32 %r, %tid.x; setp.gt.u32 %p, %r, 100; @%p bra X; ret;\nX: "
+      "{ .param .b64 a; .param .b64 r; call (r), malloc, (a); } ret;";
   const std::string decl = ".extern .func (.param .b64 r) malloc(.param .b64 a);";
   EXPECT_FALSE(bench.run(module_with(call, 2, decl), {0, 0}, threads(32)).trap.has_value());
   const auto reached = bench.run(module_with(call, 2, decl), {0, 0}, threads(128));
@@ -84,8 +113,12 @@ TEST(Trap, TrapInstructionAndUnsupportedForms) {
 
 TEST(Trap, RecursionIsRefusedByName) {
   Bench bench;
-  const std::string f = ".func rec(.param .b32 x) { .reg .b32 %a; ld.param.b32 %a, [x]; { .param .b32 y; st.param.b32 [y], %a; call rec, (y); } ret; }";
-  const auto result = bench.run(module_with("{ .param .b32 y; .reg .b32 %a; mov.b32 %a, 1; st.param.b32 [y], %a; call rec, (y); } ret;", 2, f), {0, 0}, threads(1));
+  const std::string f =
+      ".func rec(.param .b32 x) { .reg .b32 %a; ld.param.b32 %a, [x]; { .param .b32 y; st.param.b32 [y], %a; call rec, "
+      "(y); } ret; }";
+  const auto result = bench.run(
+      module_with("{ .param .b32 y; .reg .b32 %a; mov.b32 %a, 1; st.param.b32 [y], %a; call rec, (y); } ret;", 2, f),
+      {0, 0}, threads(1));
   ASSERT_TRUE(result.trap.has_value());
   EXPECT_EQ(result.trap->kind, TrapKind::kUnsupported);
   EXPECT_NE(result.trap->message.find("recursive"), std::string::npos);
@@ -93,8 +126,11 @@ TEST(Trap, RecursionIsRefusedByName) {
 
 TEST(Trap, SourceLineFromLoc) {
   Bench bench;
-  const auto result = bench.run(module_with(".loc 1 42 7\n.reg .b64 %o; mov.u64 %o, 16; .reg .b32 %r;\n.loc 1 43 7\nld.global.u32 %r, [%o]; ret;\n", 2) + ".file 1 \"kernel.cu\"\n",
-                                {0, 0}, threads(1));
+  const auto result = bench.run(
+      module_with(
+          ".loc 1 42 7\n.reg .b64 %o; mov.u64 %o, 16; .reg .b32 %r;\n.loc 1 43 7\nld.global.u32 %r, [%o]; ret;\n", 2) +
+          ".file 1 \"kernel.cu\"\n",
+      {0, 0}, threads(1));
   ASSERT_TRUE(result.trap.has_value());
   EXPECT_EQ(result.trap->source.file, "kernel.cu");
   EXPECT_EQ(result.trap->source.line, 43u);

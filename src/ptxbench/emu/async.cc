@@ -60,8 +60,12 @@ std::uint32_t perform(const AsyncCopy& copy, Worker& worker) {
     case CopyKind::kTensorReduce:
       result = tma_reduce_tile(copy.map, coords, copy.op, global, shared, copy.shared_address);
       break;
-    case CopyKind::kBulkLoad: result = bulk_load(copy.global_address, copy.bytes, global, shared, copy.shared_address); break;
-    case CopyKind::kBulkStore: result = bulk_store(copy.global_address, copy.bytes, global, shared, copy.shared_address); break;
+    case CopyKind::kBulkLoad:
+      result = bulk_load(copy.global_address, copy.bytes, global, shared, copy.shared_address);
+      break;
+    case CopyKind::kBulkStore:
+      result = bulk_store(copy.global_address, copy.bytes, global, shared, copy.shared_address);
+      break;
     case CopyKind::kBulkReduce:
       result = bulk_reduce(copy.op, copy.type, copy.global_address, copy.bytes, global, shared, copy.shared_address);
       break;
@@ -69,7 +73,8 @@ std::uint32_t perform(const AsyncCopy& copy, Worker& worker) {
       result = bulk_copy_shared(shared, copy.shared_address, source, copy.source_address, copy.bytes);
       break;
     case CopyKind::kSharedReduce:
-      result = bulk_reduce_shared(copy.op, copy.type, shared, copy.shared_address, source, copy.source_address, copy.bytes);
+      result =
+          bulk_reduce_shared(copy.op, copy.type, shared, copy.shared_address, source, copy.source_address, copy.bytes);
       break;
     case CopyKind::kSharedWrite: result = shared_write(copy); break;
   }

@@ -16,11 +16,15 @@ struct Cta;
 struct Worker;
 
 enum class CopyKind : std::uint8_t {
-  kTensorLoad, kTensorStore, kTensorReduce,
-  kBulkLoad, kBulkStore, kBulkReduce,
-  kSharedCopy,    // shared memory of the issuer to that of a CTA of the cluster
+  kTensorLoad,
+  kTensorStore,
+  kTensorReduce,
+  kBulkLoad,
+  kBulkStore,
+  kBulkReduce,
+  kSharedCopy,  // shared memory of the issuer to that of a CTA of the cluster
   kSharedReduce,
-  kSharedWrite,   // st.async: `data`
+  kSharedWrite,  // st.async: `data`
 };
 
 struct AsyncCopy {
@@ -30,9 +34,9 @@ struct AsyncCopy {
   TensorMap map;
   std::array<std::int32_t, kMaxTensorRank> coords{};
   Cta* issuer = nullptr;
-  Cta* destination = nullptr;           // loads and kShared*: whose shared memory is written
-  std::uint32_t shared_address = 0;     // without the CTA's rank
-  std::uint32_t source_address = 0;     // kShared*: in the issuer's shared memory
+  Cta* destination = nullptr;        // loads and kShared*: whose shared memory is written
+  std::uint32_t shared_address = 0;  // without the CTA's rank
+  std::uint32_t source_address = 0;  // kShared*: in the issuer's shared memory
   std::uint64_t global_address = 0;
   std::uint32_t bytes = 0;
   std::array<std::byte, 16> data{};
@@ -45,7 +49,7 @@ std::uint32_t perform(const AsyncCopy& copy, Worker& worker);
 // cp.async of one warp instruction.
 struct LaneCopies {
   Mask lanes = 0;
-  std::uint32_t bytes = 0;         // written per lane; source bytes beyond source_bytes[lane] are zero
+  std::uint32_t bytes = 0;                    // written per lane; source bytes beyond source_bytes[lane] are zero
   std::array<std::uint32_t, kLanes> group{};  // of each lane once committed
   Mask committed = 0;
   std::array<std::uint32_t, kLanes> shared{};

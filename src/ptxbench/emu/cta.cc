@@ -21,8 +21,8 @@ void check_barrier_place(const Cta& cta, std::uint32_t offset, std::uint32_t lan
          "an mbarrier object is 8 bytes, aligned to 8", offset);
   if (offset < kSharedStart || offset + 8 > kSharedStart + cta.shared_bytes)
     trap(TrapKind::kOutOfBounds, lane,
-         fmt::format("mbarrier at shared address {:#x}, but the CTA's shared memory is [{:#x}, {:#x})", offset, kSharedStart,
-                     kSharedStart + cta.shared_bytes),
+         fmt::format("mbarrier at shared address {:#x}, but the CTA's shared memory is [{:#x}, {:#x})", offset,
+                     kSharedStart, kSharedStart + cta.shared_bytes),
          "an mbarrier object lies in the shared memory of a CTA", offset);
 }
 
@@ -33,13 +33,15 @@ Mbarrier& Cta::mbarrier(std::uint32_t offset, std::uint32_t lane) {
   std::uint64_t word;
   std::memcpy(&word, shared_at(offset), 8);
   const std::size_t index = word & 0xffff;
-  if (index < mbarriers.size() && word == barrier_word(offset, index) && mbarriers[index].valid) return mbarriers[index];
+  if (index < mbarriers.size() && word == barrier_word(offset, index) && mbarriers[index].valid)
+    return mbarriers[index];
   bool overwritten = false;
   for (const Mbarrier& barrier : mbarriers) overwritten |= barrier.valid && barrier.address == offset;
   trap(TrapKind::kBarrierNotInitialised, lane,
        overwritten ? fmt::format("the mbarrier at shared address {:#x} was overwritten by other data", offset)
                    : fmt::format("no mbarrier was initialised at shared address {:#x}", offset),
-       "run mbarrier.init on the object, then fence.mbarrier_init or a CTA barrier, before any thread uses it; nothing else may "
+       "run mbarrier.init on the object, then fence.mbarrier_init or a CTA barrier, before any thread uses it; nothing "
+       "else may "
        "write its 8 bytes",
        offset);
 }
@@ -54,7 +56,8 @@ void Cta::mbarrier_init(std::uint32_t offset, std::uint32_t count, std::uint32_t
   if (index == mbarriers.size()) mbarriers.emplace_back();
   Mbarrier& barrier = mbarriers[index];
   if (!barrier.copies.empty())
-    trap(TrapKind::kBarrierMisuse, lane, fmt::format("mbarrier.init at {:#x} while a copy that completes there is in flight", offset),
+    trap(TrapKind::kBarrierMisuse, lane,
+         fmt::format("mbarrier.init at {:#x} while a copy that completes there is in flight", offset),
          "wait for the copies of an mbarrier before initialising it again", offset);
   const std::uint64_t phase = barrier.phase + 2 + (barrier.phase & 1);  // a new even number: old waiters wake up
   barrier = Mbarrier{};
@@ -70,7 +73,8 @@ void Cta::mbarrier_init(std::uint32_t offset, std::uint32_t count, std::uint32_t
 void Cta::mbarrier_inval(std::uint32_t offset, std::uint32_t lane) {
   Mbarrier& barrier = mbarrier(offset, lane);
   if (!barrier.copies.empty())
-    trap(TrapKind::kBarrierMisuse, lane, fmt::format("mbarrier.inval at {:#x} while a copy that completes there is in flight", offset),
+    trap(TrapKind::kBarrierMisuse, lane,
+         fmt::format("mbarrier.inval at {:#x} while a copy that completes there is in flight", offset),
          "wait for the copies of an mbarrier before invalidating it", offset);
   barrier.valid = false;
   ++barrier.phase;
@@ -80,9 +84,10 @@ void Cta::mbarrier_inval(std::uint32_t offset, std::uint32_t lane) {
 void Cta::mbarrier_arrive(Mbarrier& barrier, std::uint32_t count, bool drop_expected, std::uint32_t lane) {
   if (count > barrier.pending)
     trap(TrapKind::kBarrierMisuse, lane,
-         fmt::format("{} arrivals on the mbarrier at {:#x}, whose current phase needs only {} more of {}", count, barrier.address,
-                     barrier.pending, barrier.expected),
-         "each phase takes exactly as many arrivals as mbarrier.init said; count the threads that arrive", barrier.address);
+         fmt::format("{} arrivals on the mbarrier at {:#x}, whose current phase needs only {} more of {}", count,
+                     barrier.address, barrier.pending, barrier.expected),
+         "each phase takes exactly as many arrivals as mbarrier.init said; count the threads that arrive",
+         barrier.address);
   if (drop_expected) barrier.expected -= count;
   barrier.pending -= count;
   ++progress;
@@ -121,15 +126,18 @@ void Cta::mbarrier_settle(Mbarrier& barrier) {
   if (barrier.tx < 0 || too_many) {
     std::optional<std::uint32_t> site;
     if (!barrier.copies.empty()) site = barrier.copies.back().site;
-    throw TrapSignal{TrapKind::kTransactionCount,
-                     too_many ? fmt::format("the phase of the mbarrier at {:#x} completes with all expected bytes, while {} more "
-                                            "copies that complete there are in flight",
-                                            barrier.address, barrier.copies.size())
-                              : fmt::format("copies complete {} bytes more than the phase of the mbarrier at {:#x} expects",
-                                            -barrier.tx, barrier.address),
-                     "expect_tx of a phase must be the sum of the bytes of all copies that complete on the mbarrier in that phase "
-                     "(for a tensor copy the whole box, out-of-bounds elements included)",
-                     barrier.address, 0, site};
+    throw TrapSignal{
+        TrapKind::kTransactionCount,
+        too_many ? fmt::format("the phase of the mbarrier at {:#x} completes with all expected bytes, while {} more "
+                               "copies that complete there are in flight",
+                               barrier.address, barrier.copies.size())
+                 : fmt::format("copies complete {} bytes more than the phase of the mbarrier at {:#x} expects",
+                               -barrier.tx, barrier.address),
+        "expect_tx of a phase must be the sum of the bytes of all copies that complete on the mbarrier in that phase "
+        "(for a tensor copy the whole box, out-of-bounds elements included)",
+        barrier.address,
+        0,
+        site};
   }
   if (barrier.tx != 0) return;
   ++barrier.phase;
@@ -139,7 +147,8 @@ void Cta::mbarrier_settle(Mbarrier& barrier) {
 }
 
 void Cta::barrier_check(NamedBarrier& barrier) {
-  const bool complete = barrier.whole_cta ? barrier.arrived_exactly >= live_threads : barrier.arrived >= barrier.expected;
+  const bool complete =
+      barrier.whole_cta ? barrier.arrived_exactly >= live_threads : barrier.arrived >= barrier.expected;
   if (barrier.arrived == 0 || !complete) return;
   barrier.result_popc[barrier.phase & 1] = barrier.popc;
   barrier.result_and[barrier.phase & 1] = barrier.and_count == 0;
@@ -173,12 +182,16 @@ void Cta::finish() {
   for (const Mbarrier& barrier : mbarriers) {
     if (barrier.copies.empty()) continue;
     const AsyncCopy& copy = barrier.copies.front();
-    throw TrapSignal{TrapKind::kCopyInFlight,
-                     fmt::format("the CTA ends while {} copies into its shared memory are in flight on the mbarrier at {:#x}; "
-                                 "no thread waited for them",
-                                 barrier.copies.size(), barrier.address),
-                     "wait on the mbarrier (mbarrier.try_wait in a loop) for every copy before its data is used and before the CTA exits",
-                     barrier.address, copy.lane, copy.site};
+    throw TrapSignal{
+        TrapKind::kCopyInFlight,
+        fmt::format("the CTA ends while {} copies into its shared memory are in flight on the mbarrier at {:#x}; "
+                    "no thread waited for them",
+                    barrier.copies.size(), barrier.address),
+        "wait on the mbarrier (mbarrier.try_wait in a loop) for every copy before its data is used and before the CTA "
+        "exits",
+        barrier.address,
+        copy.lane,
+        copy.site};
   }
 }
 
@@ -241,8 +254,8 @@ std::string describe_wait(const Warp& warp, const Wait& wait) {
       for (auto& peer : cta.cluster->ctas) {
         for (const Mbarrier& barrier : peer->mbarriers) {
           if (&barrier.phase != wait.watch) continue;
-          std::string text = fmt::format("the mbarrier at shared address {:#x}: {} of {} arrivals missing", barrier.address,
-                                         barrier.pending, barrier.expected);
+          std::string text = fmt::format("the mbarrier at shared address {:#x}: {} of {} arrivals missing",
+                                         barrier.address, barrier.pending, barrier.expected);
           if (barrier.tx > 0) text += fmt::format(", {} bytes of expect_tx not copied", barrier.tx);
           if (barrier.tx < 0) text += fmt::format(", {} bytes copied that no expect_tx announced", -barrier.tx);
           if (!barrier.copies.empty()) text += fmt::format(", {} copies issued", barrier.copies.size());
@@ -258,10 +271,12 @@ std::string describe_wait(const Warp& warp, const Wait& wait) {
                          barrier.whole_cta ? barrier.arrived_exactly : barrier.arrived, wanted);
     }
     case WaitKind::kClusterBarrier:
-      return fmt::format("the cluster barrier: {} of {} threads arrived", cta.cluster->barrier.arrived, cta.cluster->live_threads);
+      return fmt::format("the cluster barrier: {} of {} threads arrived", cta.cluster->barrier.arrived,
+                         cta.cluster->live_threads);
     case WaitKind::kWarpgroup: return "the other warps of its warpgroup to issue the same wgmma";
     case WaitKind::kRegisters:
-      return fmt::format("{} registers from setmaxnreg.dec of other warps ({} are free)", wait.detail, cta.registers_free);
+      return fmt::format("{} registers from setmaxnreg.dec of other warps ({} are free)", wait.detail,
+                         cta.registers_free);
     case WaitKind::kCollective:
     case WaitKind::kWarpBarrier: return fmt::format("lanes {:#010x} of its warp", wait.detail);
     case WaitKind::kNone: break;
@@ -301,10 +316,14 @@ void Cluster::trap_deadlock() {
   }
   if (listed > kListed) text += fmt::format("\n    and {} more", listed - kListed);
   worker->running = first;
-  throw TrapSignal{registers ? TrapKind::kRegisterBudget : TrapKind::kDeadlock, text,
-                   "every wait needs its arrivals: check thread counts of barriers, the parity that is waited for, expect_tx against the "
+  throw TrapSignal{registers ? TrapKind::kRegisterBudget : TrapKind::kDeadlock,
+                   text,
+                   "every wait needs its arrivals: check thread counts of barriers, the parity that is waited for, "
+                   "expect_tx against the "
                    "bytes really copied, and that the producer runs",
-                   std::nullopt, first == nullptr ? 0 : std::uint32_t(std::countr_zero(first->current.mask)), std::nullopt};
+                   std::nullopt,
+                   first == nullptr ? 0 : std::uint32_t(std::countr_zero(first->current.mask)),
+                   std::nullopt};
 }
 
 }  // namespace ptxbench::emu

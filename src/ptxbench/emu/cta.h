@@ -26,12 +26,12 @@ inline constexpr std::uint32_t kMaxSharedBytes = 227 * 1024;
 // bar / barrier with one of the 16 numbers.
 struct NamedBarrier {
   std::uint64_t phase = 0;
-  std::uint32_t expected = 0;        // threads; 0: nobody has arrived, or the whole CTA is meant
+  std::uint32_t expected = 0;  // threads; 0: nobody has arrived, or the whole CTA is meant
   bool whole_cta = false;
-  std::uint32_t arrived = 0;         // threads, whole warps rounded up to 32
+  std::uint32_t arrived = 0;  // threads, whole warps rounded up to 32
   std::uint32_t arrived_exactly = 0;
-  std::uint32_t and_count = 0, popc = 0;   // bar.red: threads with a false / true predicate
-  std::uint32_t result_popc[2] = {0, 0};   // of the last two phases
+  std::uint32_t and_count = 0, popc = 0;  // bar.red: threads with a false / true predicate
+  std::uint32_t result_popc[2] = {0, 0};  // of the last two phases
   bool result_and[2] = {true, true};
 };
 
@@ -55,21 +55,21 @@ struct ClusterBarrier {
 
 struct Cta {
   Cluster* cluster = nullptr;
-  std::uint32_t rank = 0;     // in the cluster
+  std::uint32_t rank = 0;  // in the cluster
   Dim3 id{0, 0, 0};
   std::uint32_t shared_bytes = 0;        // static and dynamic, after kSharedStart
   std::vector<std::byte> shared;         // kSharedStart + shared_bytes
   std::vector<std::byte> frames, local;  // of all warps
   NamedBarrier barriers[16];
-  std::deque<Mbarrier> mbarriers;        // stable addresses; looked up through a tag in shared memory
+  std::deque<Mbarrier> mbarriers;  // stable addresses; looked up through a tag in shared memory
   std::vector<std::unique_ptr<Warp>> warps;
   std::vector<std::unique_ptr<WgmmaQueue>> wgmma;  // one per warpgroup
   std::uint32_t live_threads = 0, threads = 0;
   std::uint32_t live_warps = 0;
-  std::uint64_t progress = 0;    // events that other warps may wait for; tells a deadlock from slow polling
+  std::uint64_t progress = 0;  // events that other warps may wait for; tells a deadlock from slow polling
   std::uint64_t register_events = 0;
-  std::int64_t registers_free = 0;           // of the CTA's share, for setmaxnreg
-  std::vector<std::uint32_t> warp_registers; // per thread, of each warp
+  std::int64_t registers_free = 0;            // of the CTA's share, for setmaxnreg
+  std::vector<std::uint32_t> warp_registers;  // per thread, of each warp
 
   std::uint32_t shared_base() const { return rank << kRankShift; }
   std::byte* shared_at(std::uint32_t offset) { return shared.data() + offset; }
@@ -96,10 +96,10 @@ struct Cluster {
   std::vector<std::unique_ptr<Cta>> ctas;
   ClusterBarrier barrier;
   std::uint32_t live_threads = 0;
-  std::uint32_t idle_stalls = 0;      // stalls without progress between them
+  std::uint32_t idle_stalls = 0;  // stalls without progress between them
   std::uint64_t progress_at_stall = 0;
-  std::uint32_t polls = 0;            // turns spent polling since another cluster was admitted
-  Dim3 id{0, 0, 0};                   // in clusters
+  std::uint32_t polls = 0;  // turns spent polling since another cluster was admitted
+  Dim3 id{0, 0, 0};         // in clusters
 
   // One turn for each warp. False: the cluster is done.
   bool pass();

@@ -26,17 +26,21 @@ Dim3 dim3_of(const std::array<std::uint32_t, 3>& d, bool present) {
 bool absent(const Dim3& d) { return d.x == 0; }
 std::string text(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
 
-[[noreturn]] void refuse(std::string message, std::string rule) { trap(TrapKind::kLaunchConfig, 0, std::move(message), std::move(rule)); }
+[[noreturn]] void refuse(std::string message, std::string rule) {
+  trap(TrapKind::kLaunchConfig, 0, std::move(message), std::move(rule));
+}
 
 void check_block(const LaunchConfig& config, const FunctionInfo& info) {
   const Dim3& b = config.block;
   if (b.count() == 0 || b.count() > kMaxThreads || b.x > kMaxThreads || b.y > kMaxThreads || b.z > kMaxBlockZ)
-    refuse(fmt::format("block {} has {} threads", text(b), b.count()), "a block has 1 to 1024 threads and at most 64 in z");
+    refuse(fmt::format("block {} has {} threads", text(b), b.count()),
+           "a block has 1 to 1024 threads and at most 64 in z");
   if (!absent(info.required_block) && !(info.required_block == b))
     refuse(fmt::format("block {}, but the kernel is compiled for {} (.reqntid)", text(b), text(info.required_block)),
            "launch the kernel with the block of its __block_size__ attribute");
   if (b.count() > info.max_threads)
-    refuse(fmt::format("{} threads per block, but the kernel is compiled for at most {} (.maxntid)", b.count(), info.max_threads),
+    refuse(fmt::format("{} threads per block, but the kernel is compiled for at most {} (.maxntid)", b.count(),
+                       info.max_threads),
            "raise the first argument of __launch_bounds__ or launch fewer threads");
 }
 
@@ -44,12 +48,15 @@ Dim3 check_cluster(const LaunchConfig& config, const FunctionInfo& info) {
   Dim3 cluster = config.cluster;
   if (absent(cluster)) cluster = absent(info.required_cluster) ? Dim3{1, 1, 1} : info.required_cluster;
   if (!absent(info.required_cluster) && !(cluster == info.required_cluster))
-    refuse(fmt::format("cluster {}, but the kernel is compiled for {} (.reqnctapercluster)", text(cluster), text(info.required_cluster)),
+    refuse(fmt::format("cluster {}, but the kernel is compiled for {} (.reqnctapercluster)", text(cluster),
+                       text(info.required_cluster)),
            "launch with the cluster of __cluster_dims__, or remove the attribute");
   if (cluster.count() == 0 || cluster.count() > kMaxCluster)
-    refuse(fmt::format("cluster {} has {} CTAs", text(cluster), cluster.count()), "a cluster has at most 8 CTAs, 16 where the kernel allows a non-portable size");
+    refuse(fmt::format("cluster {} has {} CTAs", text(cluster), cluster.count()),
+           "a cluster has at most 8 CTAs, 16 where the kernel allows a non-portable size");
   if (config.grid.x % cluster.x != 0 || config.grid.y % cluster.y != 0 || config.grid.z % cluster.z != 0)
-    refuse(fmt::format("grid {} is no multiple of cluster {}", text(config.grid), text(cluster)), "each grid dimension is a multiple of the cluster's");
+    refuse(fmt::format("grid {} is no multiple of cluster {}", text(config.grid), text(cluster)),
+           "each grid dimension is a multiple of the cluster's");
   return cluster;
 }
 
@@ -59,10 +66,12 @@ void check_sizes(const LaunchConfig& config, const FunctionInfo& info, std::size
     refuse(fmt::format("grid {}", text(g)), "grid dimensions are at least 1, and at most 2^31-1, 65535, 65535");
   const std::uint64_t shared = std::uint64_t{info.static_shared} + config.dynamic_shared;
   if (shared > kMaxSharedBytes)
-    refuse(fmt::format("{} bytes of shared memory ({} static, {} dynamic)", shared, info.static_shared, config.dynamic_shared),
+    refuse(fmt::format("{} bytes of shared memory ({} static, {} dynamic)", shared, info.static_shared,
+                       config.dynamic_shared),
            "a CTA has at most 232448 bytes (227 KiB) of shared memory");
   if (param_bytes != info.param_bytes)
-    refuse(fmt::format("{} bytes of parameters, the kernel takes {}", param_bytes, info.param_bytes), "the parameter buffer matches the kernel's parameters");
+    refuse(fmt::format("{} bytes of parameters, the kernel takes {}", param_bytes, info.param_bytes),
+           "the parameter buffer matches the kernel's parameters");
 }
 
 std::uint32_t occupancy(const LaunchState& launch) {
@@ -79,7 +88,8 @@ void prepare(LaunchState& launch, const LaunchConfig& config, std::span<const st
   launch.cluster = check_cluster(config, info);
   launch.grid = config.grid;
   launch.block = config.block;
-  launch.grid_in_clusters = {config.grid.x / launch.cluster.x, config.grid.y / launch.cluster.y, config.grid.z / launch.cluster.z};
+  launch.grid_in_clusters = {config.grid.x / launch.cluster.x, config.grid.y / launch.cluster.y,
+                             config.grid.z / launch.cluster.z};
   launch.explicit_cluster = !absent(config.cluster) || !absent(info.required_cluster);
   launch.threads = std::uint32_t(config.block.count());
   launch.warps = (launch.threads + kLanes - 1) / kLanes;
@@ -98,7 +108,8 @@ void prepare(LaunchState& launch, const LaunchConfig& config, std::span<const st
   if (config.cooperative && config.grid.count() > resident)
     refuse(fmt::format("a cooperative launch of {} CTAs; {} can be resident", config.grid.count(), resident),
            "all CTAs of a cooperative launch are resident at once; launch at most occupancy x multiprocessors of them");
-  launch.resident_per_worker = std::size_t(std::max<std::uint64_t>(1, (resident / launch.cluster.count() + workers - 1) / workers));
+  launch.resident_per_worker =
+      std::size_t(std::max<std::uint64_t>(1, (resident / launch.cluster.count() + workers - 1) / workers));
 }
 
 struct Totals {
@@ -125,7 +136,8 @@ void collect(LaunchResult& result, const Program& program, const std::vector<Run
     const Totals& totals = by_op[site.counted_pc];
     result.warp_instructions += totals.warps;
     result.thread_instructions += totals.threads;
-    result.instructions.push_back({program.ptx_line(s), program.source(s), std::string(isa::form(site.instruction->form).head), totals.warps, totals.threads});
+    result.instructions.push_back({program.ptx_line(s), program.source(s),
+                                   std::string(isa::form(site.instruction->form).head), totals.warps, totals.threads});
     if (site.family == isa::Family::kNone) continue;
     FamilyCount& family = families[site.family];
     ++family.static_count;
@@ -148,20 +160,23 @@ FunctionInfo describe(const Program& program) {
   const ptx::Function& f = *program.entry;
   FunctionInfo info;
   info.name = f.name;
-  for (const ptx::Param& p : f.params) info.params.push_back({p.name, std::uint32_t(p.offset), std::uint32_t(p.size), std::max(1u, p.align)});
+  for (const ptx::Param& p : f.params)
+    info.params.push_back({p.name, std::uint32_t(p.offset), std::uint32_t(p.size), std::max(1u, p.align)});
   info.param_bytes = std::uint32_t(f.param_bytes());
   info.static_shared = program.static_shared;
   info.local_bytes = program.local_bytes;
   info.max_block = dim3_of(f.directives.maxntid, f.directives.has_maxntid);
   info.required_block = dim3_of(f.directives.reqntid, f.directives.has_reqntid);
   info.required_cluster = dim3_of(f.directives.reqnctapercluster, f.directives.has_reqnctapercluster);
-  if (!absent(info.max_block)) info.max_threads = std::uint32_t(std::min<std::uint64_t>(kMaxThreads, info.max_block.count()));
-  info.registers = f.directives.maxnreg != 0 ? std::min(program.register_estimate, f.directives.maxnreg) : program.register_estimate;
+  if (!absent(info.max_block))
+    info.max_threads = std::uint32_t(std::min<std::uint64_t>(kMaxThreads, info.max_block.count()));
+  info.registers =
+      f.directives.maxnreg != 0 ? std::min(program.register_estimate, f.directives.maxnreg) : program.register_estimate;
   return info;
 }
 
-LaunchResult run_launch(DeviceMemory& memory, const Program& program, const LaunchConfig& config, std::span<const std::byte> params, unsigned workers,
-                        std::uint64_t grid_id) {
+LaunchResult run_launch(DeviceMemory& memory, const Program& program, const LaunchConfig& config,
+                        std::span<const std::byte> params, unsigned workers, std::uint64_t grid_id) {
   LaunchResult result;
   LaunchState launch;
   launch.memory = &memory;

@@ -14,7 +14,7 @@ namespace ptxbench::emu {
 FunctionInfo describe(const Program& program);
 
 // `grid_id` counts launches; `workers` host threads at most.
-LaunchResult run_launch(DeviceMemory& memory, const Program& program, const LaunchConfig& config, std::span<const std::byte> params,
-                        unsigned workers, std::uint64_t grid_id);
+LaunchResult run_launch(DeviceMemory& memory, const Program& program, const LaunchConfig& config,
+                        std::span<const std::byte> params, unsigned workers, std::uint64_t grid_id);
 
 }  // namespace ptxbench::emu

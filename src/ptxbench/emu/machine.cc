@@ -36,11 +36,13 @@ Status initialise(DeviceMemory& memory, const LoadedModule& loaded, const ptx::V
   std::memset(bytes, 0, variable.size);
   std::memcpy(bytes, variable.init.data(), std::min<std::size_t>(variable.init.size(), variable.size));
   for (const ptx::AddressInit& init : variable.addresses) {
-    if (init.symbol.kind != ptx::SymbolKind::kGlobal || loaded.globals.at(init.symbol.index) == 0) continue;  // functions: indirect calls trap
+    if (init.symbol.kind != ptx::SymbolKind::kGlobal || loaded.globals.at(init.symbol.index) == 0)
+      continue;  // functions: indirect calls trap
     const std::uint64_t value = (loaded.globals[init.symbol.index] + std::uint64_t(init.addend));
     std::uint64_t part = value;
     if (init.mask != ~std::uint64_t{0}) part = (value & init.mask) >> std::countr_zero(init.mask);
-    if (init.offset + init.size > variable.size) return fail(ErrorKind::kInvalidInput, fmt::format("the initialiser of {} is longer than it", variable.name));
+    if (init.offset + init.size > variable.size)
+      return fail(ErrorKind::kInvalidInput, fmt::format("the initialiser of {} is longer than it", variable.name));
     std::memcpy(bytes + init.offset, &part, init.size);
   }
   return {};
@@ -58,7 +60,8 @@ struct Machine::Impl {
 
   Result<LoadedModule*> module(ModuleId id) {
     const auto found = modules.find(std::uint32_t(id));
-    if (found == modules.end()) return fail(ErrorKind::kNotFound, fmt::format("no module {} is loaded", std::uint32_t(id)));
+    if (found == modules.end())
+      return fail(ErrorKind::kNotFound, fmt::format("no module {} is loaded", std::uint32_t(id)));
     return found->second.get();
   }
   Result<LoadedFunction*> function(ModuleId id, std::string_view name);
@@ -69,7 +72,8 @@ Result<LoadedFunction*> Machine::Impl::function(ModuleId id, std::string_view na
   if (auto found = loaded->functions.find(name); found != loaded->functions.end()) return &found->second;
   const ptx::Function* entry = loaded->module.function(name);
   if (entry == nullptr || !entry->is_entry || !entry->has_body)
-    return fail(ErrorKind::kNotFound, fmt::format("the module has no kernel '{}'", name), "kernels are the .entry functions of the PTX");
+    return fail(ErrorKind::kNotFound, fmt::format("the module has no kernel '{}'", name),
+                "kernels are the .entry functions of the PTX");
   LoadedFunction function;
   function.program = decode(loaded->module, loaded->globals, *entry);
   function.info = describe(*function.program);
@@ -82,7 +86,9 @@ Machine::Machine(MachineConfig config) {
 }
 Machine::~Machine() = default;
 
-Result<std::uint64_t> Machine::alloc(std::uint64_t bytes, std::uint64_t align) { return impl_->memory.alloc(bytes, align); }
+Result<std::uint64_t> Machine::alloc(std::uint64_t bytes, std::uint64_t align) {
+  return impl_->memory.alloc(bytes, align);
+}
 Status Machine::free(std::uint64_t address) { return impl_->memory.free(address); }
 
 Status Machine::write(std::uint64_t address, std::span<const std::byte> bytes) {
@@ -96,8 +102,10 @@ Status Machine::read(std::uint64_t address, std::span<std::byte> bytes) const {
   return {};
 }
 Status Machine::fill(std::uint64_t address, std::uint32_t pattern, unsigned width, std::uint64_t count) {
-  if (width != 1 && width != 2 && width != 4) return fail(ErrorKind::kInvalidInput, fmt::format("fill with elements of {} bytes (1, 2 or 4)", width));
-  if (count > (std::uint64_t{1} << 60)) return fail(ErrorKind::kInvalidInput, fmt::format("fill of {} elements", count));
+  if (width != 1 && width != 2 && width != 4)
+    return fail(ErrorKind::kInvalidInput, fmt::format("fill with elements of {} bytes (1, 2 or 4)", width));
+  if (count > (std::uint64_t{1} << 60))
+    return fail(ErrorKind::kInvalidInput, fmt::format("fill of {} elements", count));
   PTXBENCH_TRY(std::byte * to, impl_->memory.resolve(address, count * width));
   if (width == 1) {
     std::memset(to, int(pattern & 0xff), count);
@@ -118,7 +126,9 @@ Result<std::span<std::byte>> Machine::host_view(std::uint64_t address, std::uint
 }
 Result<Machine::Extent> Machine::find(std::uint64_t address) const {
   const Allocation* allocation = impl_->memory.find(address);
-  if (allocation == nullptr) return fail(ErrorKind::kNotFound, fmt::format("{:#x} is in no allocation: {}", address, impl_->memory.describe(address)));
+  if (allocation == nullptr)
+    return fail(ErrorKind::kNotFound,
+                fmt::format("{:#x} is in no allocation: {}", address, impl_->memory.describe(address)));
   return Extent{allocation->base, allocation->size};
 }
 std::uint64_t Machine::memory_in_use() const { return impl_->memory.in_use(); }
@@ -130,7 +140,9 @@ Result<ModuleId> Machine::load_module(std::string_view text) {
   PTXBENCH_TRY(ptx::Module parsed, ptx::parse(text, "module.ptx"));
   PTXBENCH_TRY_STATUS(ptx::validate(parsed, text));
   if (parsed.target.sm > 90)
-    return fail(ErrorKind::kUnsupported, fmt::format("the module is for {}; this machine is an sm_90a", isa::to_string(parsed.target)), "compile for sm_90a");
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("the module is for {}; this machine is an sm_90a", isa::to_string(parsed.target)),
+                "compile for sm_90a");
   if (parsed.address_size != 64) return fail(ErrorKind::kUnsupported, "modules with .address_size 32");
   auto loaded = std::make_unique<LoadedModule>();
   loaded->module = std::move(parsed);
@@ -141,7 +153,8 @@ Result<ModuleId> Machine::load_module(std::string_view text) {
   for (const ptx::Variable& variable : loaded->module.variables) {
     std::uint64_t address = 0;
     if (lives_in_memory(variable.space) && variable.linkage != ptx::Linkage::kExtern && variable.size != 0) {
-      auto got = impl_->memory.alloc(variable.size, std::max(1u, variable.align), variable.name, variable.space == isa::Space::kConst);
+      auto got = impl_->memory.alloc(variable.size, std::max(1u, variable.align), variable.name,
+                                     variable.space == isa::Space::kConst);
       if (!got) {
         release();
         return fail(std::move(got).error());

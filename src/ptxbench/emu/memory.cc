@@ -64,7 +64,8 @@ Result<std::uint64_t> DeviceMemory::alloc(std::uint64_t bytes, std::uint64_t ali
 Status DeviceMemory::free(std::uint64_t address) {
   const auto found = std::ranges::lower_bound(allocations_, address, {}, &Allocation::base);
   if (found == allocations_.end() || found->base != address)
-    return fail(ErrorKind::kInvalidInput, fmt::format("{:#x} is not the start of an allocation: {}", address, describe(address)));
+    return fail(ErrorKind::kInvalidInput,
+                fmt::format("{:#x} is not the start of an allocation: {}", address, describe(address)));
   // The range goes back with its guards: everything between the neighbours' guards that is not already a gap.
   std::uint64_t from = (address - kGuard) / kUnit * kUnit;
   std::uint64_t to = round_up(found->end() + kGuard, kUnit);
@@ -102,10 +103,11 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
   const Allocation* below = after == allocations_.begin() ? nullptr : &*std::prev(after);
   const Allocation* above = after == allocations_.end() ? nullptr : &*after;
   auto label = [](const Allocation& a) {
-    return fmt::format("{}[{:#x}, {:#x}) of {} bytes", a.name.empty() ? "allocation " : "variable " + a.name + " ", a.base,
-                       a.end(), a.size);
+    return fmt::format("{}[{:#x}, {:#x}) of {} bytes", a.name.empty() ? "allocation " : "variable " + a.name + " ",
+                       a.base, a.end(), a.size);
   };
-  if (below != nullptr && address < below->end()) return fmt::format("{} bytes into {}", address - below->base, label(*below));
+  if (below != nullptr && address < below->end())
+    return fmt::format("{} bytes into {}", address - below->base, label(*below));
   if (below != nullptr && (above == nullptr || address - below->end() <= above->base - address))
     return fmt::format("{} bytes past the end of {}", address - below->end(), label(*below));
   if (above != nullptr) return fmt::format("{} bytes before {}", above->base - address, label(*above));
@@ -115,8 +117,9 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
 Result<std::byte*> DeviceMemory::resolve(std::uint64_t address, std::uint64_t bytes) const {
   const Allocation* allocation = find(address);
   if (allocation == nullptr || bytes > allocation->end() - address)
-    return fail(ErrorKind::kInvalidInput, fmt::format("device range [{:#x}, +{}) is not inside one allocation: {}", address,
-                                                      bytes, describe(allocation ? allocation->end() : address)));
+    return fail(ErrorKind::kInvalidInput,
+                fmt::format("device range [{:#x}, +{}) is not inside one allocation: {}", address, bytes,
+                            describe(allocation ? allocation->end() : address)));
   return host(address);
 }
 

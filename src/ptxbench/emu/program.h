@@ -54,11 +54,11 @@ struct OpExtra {
 struct alignas(64) Op {
   ExecFn fn = nullptr;
   Ref d = kNoRef, a = kNoRef, b = kNoRef, c = kNoRef;
-  Ref guard = kNoRef;      // predicate; kNoRef: always
-  Mask guard_flip = 0;     // kAllLanes for @!p
-  std::uint32_t site = 0;  // index into Program::sites
-  std::uint32_t small = 0; // operation-specific: jump target, reconvergence, byte count
-  std::int64_t imm = 0;    // operation-specific: address offset, immediate
+  Ref guard = kNoRef;       // predicate; kNoRef: always
+  Mask guard_flip = 0;      // kAllLanes for @!p
+  std::uint32_t site = 0;   // index into Program::sites
+  std::uint32_t small = 0;  // operation-specific: jump target, reconvergence, byte count
+  std::int64_t imm = 0;     // operation-specific: address offset, immediate
   const OpExtra* extra = nullptr;
 };
 static_assert(sizeof(Op) == 64);
@@ -71,7 +71,7 @@ struct Site {
   const ptx::Function* function = nullptr;
   const ptx::Instruction* instruction = nullptr;  // nullptr: an operation that the decoder inserted
   bool counted = false;
-  std::uint32_t counted_pc = 0;                   // the operation whose executions are the instruction's
+  std::uint32_t counted_pc = 0;  // the operation whose executions are the instruction's
   isa::Family family = isa::Family::kNone;
 };
 
@@ -86,7 +86,7 @@ struct Program {
   std::uint32_t local_bytes = 0;     // per thread: .local variables and call parameters
   std::uint32_t register_estimate = 0;
   std::uint32_t static_shared = 0;
-  std::uint32_t wgmma_issues = 0;    // static count; 0: warps need no wgmma state
+  std::uint32_t wgmma_issues = 0;  // static count; 0: warps need no wgmma state
 
   const std::byte* constant_base() const {
     const auto start = reinterpret_cast<std::uintptr_t>(constants.data());

@@ -32,25 +32,25 @@ struct SourceLine {
 
 // A rule of the machine that the emulated program broke. Ends the launch, never the process.
 enum class TrapKind {
-  kDeadlock,             // nothing can run any more
-  kOutOfBounds,          // an address outside every allocation or outside the window of its space
-  kMisaligned,           // an address that is no multiple of the access size
-  kReadOnly,             // a store to constant or parameter memory
+  kDeadlock,               // nothing can run any more
+  kOutOfBounds,            // an address outside every allocation or outside the window of its space
+  kMisaligned,             // an address that is no multiple of the access size
+  kReadOnly,               // a store to constant or parameter memory
   kBarrierNotInitialised,  // mbarrier used before mbarrier.init or after inval
-  kBarrierMisuse,        // pending count or thread count out of its range
-  kTransactionCount,     // mbarrier tx-count over- or underflow
-  kDivergentCollective,  // an .aligned or membermask instruction without all its threads
-  kInvalidDescriptor,    // wgmma descriptor or tensor map that the hardware would not take
-  kInvalidOperand,       // operand value outside what the instruction allows
-  kRegisterInFlight,     // a register of a pending wgmma read or written before wgmma.wait_group
-  kCopyInFlight,         // the kernel ended with a load that nothing waited for
-  kRegisterBudget,       // setmaxnreg asks for more than the register file has
-  kUnsupported,          // an instruction form that the emulator does not execute yet
-  kAssert,               // __assertfail
-  kTrapInstruction,      // trap; or brkpt;
-  kWorkLimit,            // LaunchConfig::work_limit thread instructions were spent
-  kDeadline,             // LaunchConfig::deadline passed
-  kLaunchConfig,         // grid, block, cluster, shared memory or parameters that the kernel cannot be launched with
+  kBarrierMisuse,          // pending count or thread count out of its range
+  kTransactionCount,       // mbarrier tx-count over- or underflow
+  kDivergentCollective,    // an .aligned or membermask instruction without all its threads
+  kInvalidDescriptor,      // wgmma descriptor or tensor map that the hardware would not take
+  kInvalidOperand,         // operand value outside what the instruction allows
+  kRegisterInFlight,       // a register of a pending wgmma read or written before wgmma.wait_group
+  kCopyInFlight,           // the kernel ended with a load that nothing waited for
+  kRegisterBudget,         // setmaxnreg asks for more than the register file has
+  kUnsupported,            // an instruction form that the emulator does not execute yet
+  kAssert,                 // __assertfail
+  kTrapInstruction,        // trap; or brkpt;
+  kWorkLimit,              // LaunchConfig::work_limit thread instructions were spent
+  kDeadline,               // LaunchConfig::deadline passed
+  kLaunchConfig,           // grid, block, cluster, shared memory or parameters that the kernel cannot be launched with
 };
 std::string_view to_string(TrapKind kind);  // "deadlock", "out_of_bounds", ...
 
@@ -104,8 +104,8 @@ struct LaunchConfig {
   Dim3 cluster{0, 0, 0};  // all zero: what the kernel's .reqnctapercluster says, else no cluster (1,1,1)
   std::uint32_t dynamic_shared = 0;
   Schedule schedule = Schedule::kLatest;
-  std::uint64_t work_limit = 0;  // thread instructions; 0: no limit
-  bool cooperative = false;      // every CTA must be resident at once
+  std::uint64_t work_limit = 0;           // thread instructions; 0: no limit
+  bool cooperative = false;               // every CTA must be resident at once
   std::chrono::milliseconds deadline{0};  // 0: none
 };
 
@@ -119,12 +119,12 @@ struct FunctionInfo {
   std::vector<ParamInfo> params;
   std::uint32_t param_bytes = 0;
   std::uint32_t static_shared = 0;
-  std::uint32_t local_bytes = 0;        // per thread
-  std::uint32_t max_threads = 1024;     // from .maxntid / .reqntid
-  Dim3 max_block{0, 0, 0};              // .maxntid as written; zero if absent
-  Dim3 required_block{0, 0, 0};         // .reqntid; zero if absent
-  Dim3 required_cluster{0, 0, 0};       // .reqnctapercluster; zero if absent
-  std::uint32_t registers = 0;          // estimate per thread (PTX has no real figure), at most 255
+  std::uint32_t local_bytes = 0;     // per thread
+  std::uint32_t max_threads = 1024;  // from .maxntid / .reqntid
+  Dim3 max_block{0, 0, 0};           // .maxntid as written; zero if absent
+  Dim3 required_block{0, 0, 0};      // .reqntid; zero if absent
+  Dim3 required_cluster{0, 0, 0};    // .reqnctapercluster; zero if absent
+  std::uint32_t registers = 0;       // estimate per thread (PTX has no real figure), at most 255
 };
 
 struct GlobalInfo {
@@ -136,7 +136,7 @@ struct GlobalInfo {
 struct MachineConfig {
   Target target = Target::kHopper;
   std::uint64_t memory_bytes = std::uint64_t{8} << 30;  // limit on what alloc() hands out in all
-  unsigned threads = 0;                                  // workers per launch; 0: one per host core
+  unsigned threads = 0;                                 // workers per launch; 0: one per host core
 };
 
 }  // namespace ptxbench::emu

@@ -293,7 +293,8 @@ bool Warp::gather(Mask active, Mask needed, Flow& flow) {
   flow = Flow::kRetry;
   bool merged = false;
   for (std::size_t i = others.size(); i-- > 0;)
-    if (others[i].pc == current.pc && (others[i].wait.kind == WaitKind::kCollective || others[i].wait.kind == WaitKind::kNone))
+    if (others[i].pc == current.pc &&
+        (others[i].wait.kind == WaitKind::kCollective || others[i].wait.kind == WaitKind::kNone))
       merged |= merge_into_current(i);
   if (merged) {
     ++events;
@@ -308,8 +309,7 @@ Flow Warp::warp_barrier(Mask active, Mask member) {
   Mask have = active;
   for (const Fragment& other : others)
     if (other.wait.kind == WaitKind::kWarpBarrier && other.wait.address == member) have |= other.mask;
-  if ((have & needed) != needed)
-    return block(Wait{WaitKind::kWarpBarrier, &events, events, member, needed}, true);
+  if ((have & needed) != needed) return block(Wait{WaitKind::kWarpBarrier, &events, events, member, needed}, true);
   for (Fragment& other : others) {
     if (other.wait.kind != WaitKind::kWarpBarrier || other.wait.address != member) continue;
     account(other.pc, other.pc + 1, other.mask);
@@ -330,11 +330,14 @@ void Warp::trap_divergent() {
       elsewhere += fmt::format("; lanes {:#010x} wait at PTX line {} for this branch to end", sync.arrived & missing,
                                program->ptx_line_at(sync.pc));
   for (std::size_t i = 1; i < others.size(); ++i)
-    elsewhere += fmt::format("; lanes {:#010x} wait at PTX line {}", others[i].mask, program->ptx_line_at(others[i].pc));
+    elsewhere +=
+        fmt::format("; lanes {:#010x} wait at PTX line {}", others[i].mask, program->ptx_line_at(others[i].pc));
   trap(TrapKind::kDivergentCollective, std::uint32_t(std::countr_zero(current.mask)),
-       fmt::format("only lanes {:#010x} of the warp execute this instruction; lanes {:#010x} are needed too and do not come{}",
-                   current.mask, missing, elsewhere),
-       "an .aligned instruction must be executed by all threads of the warp together, and a .sync instruction by all threads "
+       fmt::format(
+           "only lanes {:#010x} of the warp execute this instruction; lanes {:#010x} are needed too and do not come{}",
+           current.mask, missing, elsewhere),
+       "an .aligned instruction must be executed by all threads of the warp together, and a .sync instruction by all "
+       "threads "
        "of its membermask; move it out of the divergent branch, or name only the threads that execute it");
 }
 

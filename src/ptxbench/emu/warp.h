@@ -19,8 +19,8 @@ namespace ptxbench::emu {
 
 struct Cta;
 struct Worker;
-struct BulkQueue;    // async.h
-struct WgmmaQueue;   // wgmma_queue.h
+struct BulkQueue;   // async.h
+struct WgmmaQueue;  // wgmma_queue.h
 
 enum class WaitKind : std::uint8_t {
   kNone,
@@ -67,23 +67,23 @@ struct Warp {
   std::byte* base[2] = {nullptr, nullptr};  // frame, constant pool
   Fragment current;
   bool has_current = false;
-  bool polled = false;        // this slice executed something that waits for others in a loop
-  std::int32_t slice = 0;     // backward branches left in this turn
-  Mask live = 0;              // lanes that have not exited
+  bool polled = false;     // this slice executed something that waits for others in a loop
+  std::int32_t slice = 0;  // backward branches left in this turn
+  Mask live = 0;           // lanes that have not exited
   Cta* cta = nullptr;
   Worker* worker = nullptr;
   const Program* program = nullptr;
-  WgmmaQueue* wgmma = nullptr;  // of the warpgroup; nullptr if the kernel has no wgmma
+  WgmmaQueue* wgmma = nullptr;        // of the warpgroup; nullptr if the kernel has no wgmma
   std::uint32_t wgmma_in_flight = 0;  // this warp's issued and not yet executed wgmma
-  std::byte* local = nullptr;   // local_bytes per lane, lane after lane
-  std::uint32_t index = 0;      // in the CTA
-  Mask launched = 0;            // lanes that exist
+  std::byte* local = nullptr;         // local_bytes per lane, lane after lane
+  std::uint32_t index = 0;            // in the CTA
+  Mask launched = 0;                  // lanes that exist
 
   std::vector<Fragment> others;
   std::vector<Sync> syncs;
-  std::uint64_t events = 0;   // changes of the set of fragments; collectives re-check when it moves
-  std::uint32_t starved = 0;  // slices in a row that ended with parked siblings and nobody else to run
-  std::uint32_t carry = 0;    // condition-code register CC.CF, a bit per lane
+  std::uint64_t events = 0;         // changes of the set of fragments; collectives re-check when it moves
+  std::uint32_t starved = 0;        // slices in a row that ended with parked siblings and nobody else to run
+  std::uint32_t carry = 0;          // condition-code register CC.CF, a bit per lane
   std::unique_ptr<BulkQueue> bulk;  // bulk groups and cp.async groups, made on first use
   alignas(64) std::uint32_t tid[3][kLanes] = {};
   std::uint64_t cluster_phase[kLanes] = {};  // phase of the cluster barrier that each lane has arrived for; 0: none
@@ -102,12 +102,15 @@ struct Warp {
   // --- for exec functions; `pc` is current.pc, the operation being executed ---
   // Splits the current fragment: `taken` go to `target`, the rest to pc + 1; they meet at the join operation `join` (kNoPc: never).
   Flow branch(Mask taken, std::uint32_t target, std::uint32_t join);
-  Flow join();                          // the current fragment reached a join operation
+  Flow join();  // the current fragment reached a join operation
   Flow call(Mask lanes, std::uint32_t target, std::uint32_t return_pc);
-  Flow ret(Mask lanes);                 // returns from a function, or exits the kernel
+  Flow ret(Mask lanes);  // returns from a function, or exits the kernel
   Flow exit_lanes(Mask lanes);
-  Flow block(Wait wait, bool retry);    // the current fragment waits
-  void poll(int cost) { slice -= cost; polled = true; }
+  Flow block(Wait wait, bool retry);  // the current fragment waits
+  void poll(int cost) {
+    slice -= cost;
+    polled = true;
+  }
 
   // For .aligned instructions (needed = live lanes) and those with a membermask. True: all needed lanes are in `active`
   // (the guard-true lanes of the current fragment). False: `flow` is what the operation must return.

@@ -8,9 +8,9 @@ namespace ptxbench::emu {
 namespace {
 
 bool same_form(const WgmmaForm& a, const WgmmaForm& b) {
-  return a.a_type == b.a_type && a.b_type == b.b_type && a.accumulator == b.accumulator && a.n == b.n && a.a_in_registers == b.a_in_registers &&
-         a.negate_a == b.negate_a && a.negate_b == b.negate_b && a.transpose_a == b.transpose_a && a.transpose_b == b.transpose_b &&
-         a.saturate == b.saturate;
+  return a.a_type == b.a_type && a.b_type == b.b_type && a.accumulator == b.accumulator && a.n == b.n &&
+         a.a_in_registers == b.a_in_registers && a.negate_a == b.negate_a && a.negate_b == b.negate_b &&
+         a.transpose_a == b.transpose_a && a.transpose_b == b.transpose_b && a.saturate == b.saturate;
 }
 
 }  // namespace
@@ -29,7 +29,9 @@ void WgmmaQueue::execute(Cta& cta, std::uint32_t first_warp, std::uint64_t until
     // Instructions on the same accumulators with A in shared memory go together: D is loaded and stored once.
     std::size_t count = 1;
     if (!extra.form.a_in_registers)
-      while (executed + count < until && issues[count].extra->d == extra.d && same_form(issues[count].extra->form, extra.form)) ++count;
+      while (executed + count < until && issues[count].extra->d == extra.d &&
+             same_form(issues[count].extra->form, extra.form))
+        ++count;
     std::array<std::vector<std::uint32_t*>, 4> d;
     std::array<std::array<const std::uint32_t*, kWgmmaARegisters>, 4> a{};
     std::array<WgmmaWarp, 4> warps;

@@ -9,7 +9,8 @@
 namespace ptxbench::emu {
 namespace {
 
-constexpr std::uint32_t kPollsPerAdmission = 64;  // turns that ended in polling, before another cluster is made resident
+constexpr std::uint32_t kPollsPerAdmission =
+    64;  // turns that ended in polling, before another cluster is made resident
 constexpr std::size_t kPrintfLimit = std::size_t{1} << 20;
 constexpr int kPoison = 0xff;
 
@@ -28,8 +29,12 @@ std::byte* align64(std::vector<std::byte>& storage) {
 }  // namespace
 
 RunCounters::RunCounters(std::size_t ops)
-    : warp_edges(ops + 1), thread_edges(ops + 1), guarded_warps(ops), guarded_threads(ops),
-      flops(std::size_t(isa::Family::kCount)), bytes(std::size_t(isa::Family::kCount)) {}
+    : warp_edges(ops + 1),
+      thread_edges(ops + 1),
+      guarded_warps(ops),
+      guarded_threads(ops),
+      flops(std::size_t(isa::Family::kCount)),
+      bytes(std::size_t(isa::Family::kCount)) {}
 
 void LaunchState::print(std::string_view text) {
   const std::lock_guard lock(mutex);
@@ -77,7 +82,8 @@ void Worker::check_limits() {
   clock += work + 1;
   work = 0;
   if (launch.work_limit != 0 && total > launch.work_limit)
-    trap(TrapKind::kWorkLimit, 0, fmt::format("the launch executed more than {} thread instructions", launch.work_limit),
+    trap(TrapKind::kWorkLimit, 0,
+         fmt::format("the launch executed more than {} thread instructions", launch.work_limit),
          "an endless loop, or far more work than the task needs; the instruction shown is where a warp happened to be");
   if (launch.deadline && std::chrono::steady_clock::now() > *launch.deadline)
     trap(TrapKind::kDeadline, 0, "the launch did not end before its deadline",
@@ -134,7 +140,8 @@ void Worker::start(Cluster& cluster, std::uint64_t index) {
     cta.registers_free = 0;
     cta.wgmma.clear();
     if (program.wgmma_issues != 0)
-      for (std::uint32_t group = 0; group < (launch.warps + 3) / 4; ++group) cta.wgmma.push_back(std::make_unique<WgmmaQueue>());
+      for (std::uint32_t group = 0; group < (launch.warps + 3) / 4; ++group)
+        cta.wgmma.push_back(std::make_unique<WgmmaQueue>());
     while (cta.warps.size() < launch.warps) cta.warps.push_back(std::make_unique<Warp>());
     cta.warps.resize(launch.warps);
     for (std::uint32_t w = 0; w < launch.warps; ++w) {

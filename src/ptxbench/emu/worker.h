@@ -30,21 +30,21 @@ struct LaunchState {
   DeviceMemory* memory = nullptr;
   const Program* program = nullptr;
   Dim3 grid, block, cluster, grid_in_clusters;
-  std::uint32_t threads = 0, warps = 0;   // per CTA
+  std::uint32_t threads = 0, warps = 0;  // per CTA
   std::uint32_t shared_bytes = 0, dynamic_shared = 0;
   Schedule schedule = Schedule::kLatest;
   bool explicit_cluster = false;
-  std::vector<std::byte> params;          // 16 spare bytes at the end
+  std::vector<std::byte> params;  // 16 spare bytes at the end
   std::uint64_t work_limit = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::uint32_t registers_per_thread = 0; // at launch
+  std::uint32_t registers_per_thread = 0;  // at launch
   std::size_t resident_per_worker = 1;
   std::uint64_t grid_id = 0;
 
   std::atomic<std::uint64_t> next_cluster{0};
   std::atomic<std::uint64_t> work{0};
   std::atomic<bool> stop{false};
-  std::mutex mutex;                       // trap, printf
+  std::mutex mutex;  // trap, printf
   std::optional<Trap> trap;
   std::string printf_output;
   bool printf_full = false;
@@ -61,12 +61,12 @@ struct RangeCache {
 struct Worker {
   LaunchState& launch;
   RunCounters counters;
-  std::uint64_t work = 0;      // thread instructions not yet added to launch.work
-  std::uint64_t clock = 0;     // %clock64 and %globaltimer: a count, the same in every run of one worker
+  std::uint64_t work = 0;          // thread instructions not yet added to launch.work
+  std::uint64_t clock = 0;         // %clock64 and %globaltimer: a count, the same in every run of one worker
   std::vector<RangeCache> ranges;  // by operation
   std::vector<std::unique_ptr<Cluster>> resident;
   std::vector<std::unique_ptr<Cluster>> spare;  // ended clusters, for their memory
-  Warp* running = nullptr;     // for the trap report
+  Warp* running = nullptr;                      // for the trap report
 
   Worker(LaunchState& state);
   void run();  // until the grid is done or the launch stops; reports its trap to the launch

@@ -32,7 +32,8 @@ bool overlap(const Ranges& a, const Ranges& b) {
 
 Ranges merged(const Ranges& a, const Ranges& b) {
   Ranges all;
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all), [](Range x, Range y) { return x.first < y.first; });
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all),
+             [](Range x, Range y) { return x.first < y.first; });
   Ranges out;
   for (Range r : all) {
     if (!out.empty() && r.first <= out.back().past) {
@@ -74,7 +75,8 @@ class Allocator {
  public:
   Allocator(const ptx::Function& function, const FlowGraph& graph) : function_(function), graph_(graph) {
     access_.reserve(function.instructions.size());
-    for (const ptx::Instruction& instruction : function.instructions) access_.push_back(register_access(function, instruction));
+    for (const ptx::Instruction& instruction : function.instructions)
+      access_.push_back(register_access(function, instruction));
   }
 
   RegisterPlaces run(std::uint32_t base) {
@@ -195,7 +197,9 @@ class Allocator {
       const ptx::Instruction& instruction = function_.instructions[i];
       if (instruction.form != FormId::kMov && instruction.form != FormId::kMovPred) continue;
       const auto operands = function_.operands(instruction);
-      if (operands.size() != 2 || operands[0].kind != ptx::OperandKind::kReg || operands[1].kind != ptx::OperandKind::kReg || operands[1].negated) continue;
+      if (operands.size() != 2 || operands[0].kind != ptx::OperandKind::kReg ||
+          operands[1].kind != ptx::OperandKind::kReg || operands[1].negated)
+        continue;
       const std::uint32_t d = root(operands[0].reg), a = root(operands[1].reg);
       if (d == a || width(d) != width(a) || overlap(ranges_[d], ranges_[a])) continue;
       parent_[a] = d;
@@ -217,7 +221,8 @@ class Allocator {
     std::vector<std::uint32_t> order;
     for (std::uint32_t r = 0; r < ranges_.size(); ++r)
       if (root(r) == r && !ranges_[r].empty()) order.push_back(r);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return ranges_[a].front().first < ranges_[b].front().first; });
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return ranges_[a].front().first < ranges_[b].front().first; });
     std::uint32_t end = base;
     for (const std::uint32_t bytes : {512u, 256u, 128u, 4u}) {
       struct Place {

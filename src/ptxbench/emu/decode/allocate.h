@@ -12,9 +12,9 @@
 namespace ptxbench::emu {
 
 struct RegisterPlaces {
-  std::vector<Ref> of;              // by register; kNoRef for registers that nothing uses
-  std::uint32_t frame_bytes = 0;    // end of the frame, counted from 0
-  std::uint32_t words_live = 0;     // most 32-bit registers alive at once: the estimate of what ptxas would need
+  std::vector<Ref> of;            // by register; kNoRef for registers that nothing uses
+  std::uint32_t frame_bytes = 0;  // end of the frame, counted from 0
+  std::uint32_t words_live = 0;   // most 32-bit registers alive at once: the estimate of what ptxas would need
 };
 
 // `base`: first free byte of the frame, a multiple of 64.

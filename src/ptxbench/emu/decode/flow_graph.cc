@@ -43,8 +43,9 @@ void FlowGraph::split(const ptx::Function& function) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const ptx::Instruction& instruction = function.instructions[i];
     for (std::uint32_t target : branch_targets(function, instruction)) starts[target] = 1;
-    const bool ends = instruction.form == FormId::kBra || instruction.form == FormId::kBrxIdx || instruction.form == FormId::kRet ||
-                      instruction.form == FormId::kExit || instruction.form == FormId::kTrap;
+    const bool ends = instruction.form == FormId::kBra || instruction.form == FormId::kBrxIdx ||
+                      instruction.form == FormId::kRet || instruction.form == FormId::kExit ||
+                      instruction.form == FormId::kTrap;
     if (ends) starts[i + 1] = 1;
   }
   starts[count] = 1;  // an empty block at the end, for labels there and for falling off
@@ -82,7 +83,9 @@ void FlowGraph::find_joins() {
   std::vector<std::uint32_t> exits;
   for (std::uint32_t b = 0; b < exit; ++b)
     if (blocks[b].successors.empty()) exits.push_back(b);
-  auto reverse_edges = [&](std::uint32_t node) -> const std::vector<std::uint32_t>& { return node == exit ? exits : blocks[node].predecessors; };
+  auto reverse_edges = [&](std::uint32_t node) -> const std::vector<std::uint32_t>& {
+    return node == exit ? exits : blocks[node].predecessors;
+  };
   std::vector<std::pair<std::uint32_t, std::size_t>> stack{{exit, 0}};
   std::vector<char> seen(exit + 1, 0);
   seen[exit] = 1;

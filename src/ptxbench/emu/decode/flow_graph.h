@@ -12,8 +12,8 @@ struct FlowGraph {
   struct Block {
     std::uint32_t first = 0, last = 0;  // instructions [first, last)
     std::vector<std::uint32_t> successors, predecessors;
-    std::uint32_t join = 0xffffffffu;   // immediate post-dominator: a block, or none (paths meet only at the end)
-    bool is_join = false;               // immediate post-dominator of a block with several successors
+    std::uint32_t join = 0xffffffffu;  // immediate post-dominator: a block, or none (paths meet only at the end)
+    bool is_join = false;              // immediate post-dominator of a block with several successors
   };
   std::vector<Block> blocks;            // in text order
   std::vector<std::uint32_t> block_of;  // by instruction

@@ -96,13 +96,30 @@ bool lower_convert(Lowering& l) {
 bool lower_arithmetic(Lowering& l) {
   const ptx::Instruction& i = l.instruction();
   switch (i.form) {
-    case FormId::kSetpInt: case FormId::kSetpBoolInt: case FormId::kSetpF32: case FormId::kSetpBoolF32: case FormId::kSetpF64:
-    case FormId::kSetpBoolF64: case FormId::kSetpF16: case FormId::kSetpBoolF16: case FormId::kSetpBf16: case FormId::kSetpBoolBf16:
-    case FormId::kSetpF16x2: case FormId::kSetpBoolF16x2: case FormId::kSetpBf16x2: case FormId::kSetpBoolBf16x2:
-      return lower_setp(l);
-    case FormId::kSetInt: case FormId::kSetBoolInt: case FormId::kSetF32: case FormId::kSetBoolF32: case FormId::kSetF64:
-    case FormId::kSetBoolF64: case FormId::kSetF16: case FormId::kSetBoolF16: case FormId::kSetBf16: case FormId::kSetBoolBf16:
-      return lower_set(l);
+    case FormId::kSetpInt:
+    case FormId::kSetpBoolInt:
+    case FormId::kSetpF32:
+    case FormId::kSetpBoolF32:
+    case FormId::kSetpF64:
+    case FormId::kSetpBoolF64:
+    case FormId::kSetpF16:
+    case FormId::kSetpBoolF16:
+    case FormId::kSetpBf16:
+    case FormId::kSetpBoolBf16:
+    case FormId::kSetpF16x2:
+    case FormId::kSetpBoolF16x2:
+    case FormId::kSetpBf16x2:
+    case FormId::kSetpBoolBf16x2: return lower_setp(l);
+    case FormId::kSetInt:
+    case FormId::kSetBoolInt:
+    case FormId::kSetF32:
+    case FormId::kSetBoolF32:
+    case FormId::kSetF64:
+    case FormId::kSetBoolF64:
+    case FormId::kSetF16:
+    case FormId::kSetBoolF16:
+    case FormId::kSetBf16:
+    case FormId::kSetBoolBf16: return lower_set(l);
     default: break;
   }
   if (isa::form(i.form).form_class == isa::FormClass::kConvert) return lower_convert(l);
@@ -117,7 +134,9 @@ bool lower_arithmetic(Lowering& l) {
     imm = l.immediate(operands[4]);
   } else {
     for (std::size_t k = 1; k < operands.size() && k <= 4; ++k) source[k - 1] = l.value(k);
-    imm = i.form == FormId::kBfi ? std::int64_t(source[3]) : i.form == FormId::kTestp ? std::int64_t(i.slot(Slot::kOp)) : 0;
+    imm = i.form == FormId::kBfi     ? std::int64_t(source[3])
+          : i.form == FormId::kTestp ? std::int64_t(i.slot(Slot::kOp))
+                                     : 0;
   }
   Op& op = l.emit(fn);
   op.d = d;

@@ -17,9 +17,11 @@ Space side(Lowering& l, Slot slot) {
 }
 
 void lower_cp_async(Lowering& l) {
-  const AddressOperand to = l.address(*l.find("dst"), Space::kSharedCta), from = l.address(*l.find("src"), Space::kGlobal);
+  const AddressOperand to = l.address(*l.find("dst"), Space::kSharedCta),
+                       from = l.address(*l.find("src"), Space::kGlobal);
   const std::int64_t bytes = l.immediate(*l.find("cp_size"));
-  if (bytes != 4 && bytes != 8 && bytes != 16) throw Lowering::Unsupported{fmt::format("cp.async of {} bytes (4, 8 and 16 exist)", bytes)};
+  if (bytes != 4 && bytes != 8 && bytes != 16)
+    throw Lowering::Unsupported{fmt::format("cp.async of {} bytes (4, 8 and 16 exist)", bytes)};
   const ptx::Operand *size = l.find("src_size"), *ignore = l.find("ignore_src");
   const Ref a = size == nullptr ? kNoRef : l.value(*size, Type::kU32);
   const Ref b = ignore == nullptr ? kNoRef : l.value(*ignore, Type::kPred);
@@ -38,7 +40,8 @@ void lower_bulk(Lowering& l) {
   if (i.has(Mod::kCpMask)) throw Lowering::Unsupported{"cp.async.bulk with .cp_mask"};
   if (i.has(Mod::kIgnoreOob)) throw Lowering::Unsupported{"cp.async.bulk with .ignore_oob"};
   const ptx::Operand *mbar = l.find("mbar"), *mask = l.find("cta_mask");
-  const AddressOperand to = l.address(*l.find("dst"), side(l, Slot::kDst)), from = l.address(*l.find("src"), side(l, Slot::kSrc));
+  const AddressOperand to = l.address(*l.find("dst"), side(l, Slot::kDst)),
+                       from = l.address(*l.find("src"), side(l, Slot::kSrc));
   AddressOperand barrier;
   if (mbar != nullptr) barrier = l.address(*mbar, Space::kSharedCluster);
   const Ref size = l.value(*l.find("size"), Type::kU32);
@@ -65,10 +68,12 @@ void read_tensor(Lowering& l, AddressOperand& map, std::vector<Ref>& coords) {
 void lower_tensor(Lowering& l, std::int64_t kind) {
   const ptx::Instruction& i = l.instruction();
   const Mod mode = kind == 0 ? i.slot(Slot::kLoadMode) : i.slot(Slot::kStoreMode);
-  if (mode != Mod::kNone && mode != Mod::kTile) throw Lowering::Unsupported{fmt::format("tensor copies of mode .{}", isa::spelling(mode))};
+  if (mode != Mod::kNone && mode != Mod::kTile)
+    throw Lowering::Unsupported{fmt::format("tensor copies of mode .{}", isa::spelling(mode))};
   if (i.slot(Slot::kCtaGroup) != Mod::kNone) throw Lowering::Unsupported{"tensor copies with .cta_group"};
   const ptx::Operand *mbar = l.find("mbar"), *mask = l.find("cta_mask");
-  const AddressOperand shared = l.address(*l.find(kind == 0 ? "dst" : "src"), kind == 0 ? side(l, Slot::kDst) : Space::kSharedCta);
+  const AddressOperand shared =
+      l.address(*l.find(kind == 0 ? "dst" : "src"), kind == 0 ? side(l, Slot::kDst) : Space::kSharedCta);
   AddressOperand barrier, map;
   std::vector<Ref> coords;
   if (mbar != nullptr) barrier = l.address(*mbar, Space::kSharedCluster);

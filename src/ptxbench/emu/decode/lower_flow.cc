@@ -117,7 +117,8 @@ void Lowering::lower_external_call(const std::string& name) {
   const ptx::Operand *arguments = find("params"), *results = find("returns");
   const auto actual = arguments == nullptr ? std::span<const ptx::Operand>{} : function().elements(*arguments);
   auto local = [&](std::size_t i) {
-    if (i >= actual.size() || actual[i].kind != OperandKind::kSymbol) throw Unsupported{fmt::format("a call of {} without .param arguments", name)};
+    if (i >= actual.size() || actual[i].kind != OperandKind::kSymbol)
+      throw Unsupported{fmt::format("a call of {} without .param arguments", name)};
     AddressOperand operand;
     operand.space = Space::kLocal;
     operand.offset = std::int64_t(symbol_address(actual[i].symbol));

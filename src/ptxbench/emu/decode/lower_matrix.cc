@@ -56,9 +56,11 @@ void lower_mma(Lowering& l) {
   if (i.type(Slot::kCtype) != i.type(Slot::kDtype)) throw Lowering::Unsupported{"mma with different types of C and D"};
   if (auto checked = check_mma_form(form); !checked) throw Lowering::Unsupported{checked.error().message};
   const auto d = l.destinations(*l.find("d"));
-  const auto a = l.values(*l.find("a"), Type::kB32), b = l.values(*l.find("b"), Type::kB32), c = l.values(*l.find("c"), Type::kB32);
+  const auto a = l.values(*l.find("a"), Type::kB32), b = l.values(*l.find("b"), Type::kB32),
+             c = l.values(*l.find("c"), Type::kB32);
   const MmaRegisterCounts counts = mma_register_counts(form);
-  if (a.size() != counts.a || b.size() != counts.b || c.size() != counts.c || d.size() != counts.c || a.size() > 8 || c.size() > 8)
+  if (a.size() != counts.a || b.size() != counts.b || c.size() != counts.c || d.size() != counts.c || a.size() > 8 ||
+      c.size() > 8)
     throw Lowering::Unsupported{"mma with another number of registers than its shape needs"};
   Op& op = l.emit(exec::mma);
   auto& x = l.extra<MmaExtra>(op);
@@ -91,9 +93,11 @@ void lower_wgmma(Lowering& l) {
   form.transpose_b = flag("imm_trans_b") != 0;
   if (auto checked = check_wgmma_form(form); !checked) throw Lowering::Unsupported{checked.error().message};
   const auto d = l.destinations(*l.find("d"));
-  if (d.size() != wgmma_accumulator_registers(form)) throw Lowering::Unsupported{"wgmma with another number of accumulators than its shape needs"};
+  if (d.size() != wgmma_accumulator_registers(form))
+    throw Lowering::Unsupported{"wgmma with another number of accumulators than its shape needs"};
   const auto a_registers = form.a_in_registers ? l.values(a, Type::kB32) : std::vector<Ref>{};
-  if (form.a_in_registers && a_registers.size() != kWgmmaARegisters) throw Lowering::Unsupported{"wgmma with A in other than 4 registers"};
+  if (form.a_in_registers && a_registers.size() != kWgmmaARegisters)
+    throw Lowering::Unsupported{"wgmma with A in other than 4 registers"};
   const Ref a_descriptor = form.a_in_registers ? kNoRef : l.value(a, Type::kB64);
   const Ref b_descriptor = l.value(*l.find("b_desc"), Type::kB64);
   const Ref scale_d = l.value(*l.find("scale_d"), Type::kPred);

@@ -13,7 +13,8 @@ using ptx::OperandKind;
 namespace {
 
 std::uint8_t register_bytes(Lowering& l, const ptx::Operand& operand, Type type) {
-  for (const ptx::Operand& element : operand.kind == OperandKind::kVector ? l.function().elements(operand) : std::span(&operand, 1))
+  for (const ptx::Operand& element :
+       operand.kind == OperandKind::kVector ? l.function().elements(operand) : std::span(&operand, 1))
     if (element.kind == OperandKind::kReg) return std::uint8_t(l.register_bits(element.reg) / 8);
   return std::uint8_t(isa::bits(type) <= 32 ? 4 : isa::bits(type) / 8);
 }
@@ -24,7 +25,9 @@ void set_address(MemoryExtra& x, const AddressOperand& address) {
   x.adds_shared_base = address.adds_shared_base;
 }
 
-bool is_strong(const ptx::Instruction& i) { return i.has(Mod::kVolatile) || i.slot(Slot::kSem) != Mod::kNone || i.has(Mod::kMmio); }
+bool is_strong(const ptx::Instruction& i) {
+  return i.has(Mod::kVolatile) || i.slot(Slot::kSem) != Mod::kNone || i.has(Mod::kMmio);
+}
 
 // .param and .param::entry / ::func mean the kernel's parameters in an entry and local memory in a function.
 Space access_space(Lowering& l) {
@@ -170,7 +173,8 @@ bool lower_memory(Lowering& l) {
     case FormId::kStAsync: {
       const auto operands = l.operands();
       const Type type = i.type(Slot::kType);
-      const AddressOperand to = l.address(operands[0], Space::kSharedCluster), mbar = l.address(operands[2], Space::kSharedCluster);
+      const AddressOperand to = l.address(operands[0], Space::kSharedCluster),
+                           mbar = l.address(operands[2], Space::kSharedCluster);
       const auto values = l.values(operands[1], type);
       ComplexExtra* x;
       l.emit_complex(exec::st_async, x);

@@ -14,7 +14,9 @@ using ptx::OperandKind;
 
 namespace {
 
-ExecFn move_function(unsigned bits) { return bits == 128 ? exec::move128 : bits == 64 ? exec_set().move64 : exec_set().move32; }
+ExecFn move_function(unsigned bits) {
+  return bits == 128 ? exec::move128 : bits == 64 ? exec_set().move64 : exec_set().move32;
+}
 
 void lower_mov(Lowering& l) {
   const auto operands = l.operands();
@@ -36,7 +38,10 @@ void lower_mov(Lowering& l) {
   if (from.kind == OperandKind::kVector) {
     const auto elements = l.function().elements(from);
     const unsigned element = bits / unsigned(elements.size());
-    const Type element_type = element == 64 ? Type::kB64 : element == 32 ? Type::kB32 : element == 16 ? Type::kB16 : Type::kB8;
+    const Type element_type = element == 64   ? Type::kB64
+                              : element == 32 ? Type::kB32
+                              : element == 16 ? Type::kB16
+                                              : Type::kB8;
     const auto sources = l.values(from, element_type);
     ComplexExtra* x;
     Op& op = l.emit_complex(exec::pack, x);

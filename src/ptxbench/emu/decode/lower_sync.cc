@@ -14,7 +14,8 @@ namespace {
 enum class Barrier { kSync, kArrive, kReduce };
 
 void lower_barrier(Lowering& l, Barrier kind, bool aligned) {
-  const ptx::Operand *number = l.find("a"), *threads = l.find("b"), *predicate = kind == Barrier::kReduce ? l.find("c") : nullptr;
+  const ptx::Operand *number = l.find("a"), *threads = l.find("b"),
+                     *predicate = kind == Barrier::kReduce ? l.find("c") : nullptr;
   Ref d = kNoRef;
   if (kind == Barrier::kReduce) d = l.destination(l.operands()[0]);
   const Ref a = l.value(*number, Type::kU32);
@@ -66,18 +67,34 @@ bool lower_mbarrier_form(Lowering& l) {
   switch (l.instruction().form) {
     case FormId::kMbarrierInit: lower_mbarrier(l, exec::mbarrier_init, "count", Type::kU32, 0, 0); return true;
     case FormId::kMbarrierInval: lower_mbarrier(l, exec::mbarrier_inval, nullptr, Type::kNone, 0, 0); return true;
-    case FormId::kMbarrierExpectTx: lower_mbarrier(l, exec::mbarrier_expect_tx, "tx_count", Type::kU32, 1, 0); return true;
-    case FormId::kMbarrierCompleteTx: lower_mbarrier(l, exec::mbarrier_expect_tx, "tx_count", Type::kU32, -1, 0); return true;
+    case FormId::kMbarrierExpectTx:
+      lower_mbarrier(l, exec::mbarrier_expect_tx, "tx_count", Type::kU32, 1, 0);
+      return true;
+    case FormId::kMbarrierCompleteTx:
+      lower_mbarrier(l, exec::mbarrier_expect_tx, "tx_count", Type::kU32, -1, 0);
+      return true;
     case FormId::kMbarrierArrive:
-    case FormId::kMbarrierArriveNoComplete: lower_mbarrier(l, exec::mbarrier_arrive, "count", Type::kU32, 0, 0); return true;
-    case FormId::kMbarrierArriveExpectTx: lower_mbarrier(l, exec::mbarrier_arrive, "tx_count", Type::kU32, 1, 0); return true;
+    case FormId::kMbarrierArriveNoComplete:
+      lower_mbarrier(l, exec::mbarrier_arrive, "count", Type::kU32, 0, 0);
+      return true;
+    case FormId::kMbarrierArriveExpectTx:
+      lower_mbarrier(l, exec::mbarrier_arrive, "tx_count", Type::kU32, 1, 0);
+      return true;
     case FormId::kMbarrierArriveDrop:
-    case FormId::kMbarrierArriveDropNoComplete: lower_mbarrier(l, exec::mbarrier_arrive, "count", Type::kU32, 0, 1); return true;
-    case FormId::kMbarrierArriveDropExpectTx: lower_mbarrier(l, exec::mbarrier_arrive, "tx_count", Type::kU32, 1, 1); return true;
+    case FormId::kMbarrierArriveDropNoComplete:
+      lower_mbarrier(l, exec::mbarrier_arrive, "count", Type::kU32, 0, 1);
+      return true;
+    case FormId::kMbarrierArriveDropExpectTx:
+      lower_mbarrier(l, exec::mbarrier_arrive, "tx_count", Type::kU32, 1, 1);
+      return true;
     case FormId::kMbarrierTestWait: lower_mbarrier(l, exec::mbarrier_wait, "state", Type::kU64, 0, 0); return true;
-    case FormId::kMbarrierTestWaitParity: lower_mbarrier(l, exec::mbarrier_wait, "phase_parity", Type::kU32, 1, 0); return true;
+    case FormId::kMbarrierTestWaitParity:
+      lower_mbarrier(l, exec::mbarrier_wait, "phase_parity", Type::kU32, 1, 0);
+      return true;
     case FormId::kMbarrierTryWait: lower_mbarrier(l, exec::mbarrier_wait, "state", Type::kU64, 0, 1); return true;
-    case FormId::kMbarrierTryWaitParity: lower_mbarrier(l, exec::mbarrier_wait, "phase_parity", Type::kU32, 1, 1); return true;
+    case FormId::kMbarrierTryWaitParity:
+      lower_mbarrier(l, exec::mbarrier_wait, "phase_parity", Type::kU32, 1, 1);
+      return true;
     case FormId::kMbarrierPendingCount: {
       const Ref d = l.destination(l.operands()[0]), a = l.value(1);
       Op& op = l.emit(exec::mbarrier_pending_count);

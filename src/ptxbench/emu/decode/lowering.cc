@@ -19,10 +19,14 @@ using ptx::SymbolKind;
 
 namespace {
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return unit == 0 ? value : (value + unit - 1) / unit * unit; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return unit == 0 ? value : (value + unit - 1) / unit * unit;
+}
 constexpr std::uint32_t kTemporaryBytes = 16 * 256;
 
-bool is_shared(Space space) { return space == Space::kShared || space == Space::kSharedCta || space == Space::kSharedCluster; }
+bool is_shared(Space space) {
+  return space == Space::kShared || space == Space::kSharedCta || space == Space::kSharedCluster;
+}
 
 // Families as evidence wants them: under "tma" only what moves data (not fences, prefetches and edits of tensor maps).
 isa::Family counted_family(FormId form) {
@@ -36,7 +40,8 @@ isa::Family counted_family(FormId form) {
     default: break;
   }
   const bool moves = isa::form(form).form_class == isa::FormClass::kAsyncCopy && family == isa::Family::kBulk &&
-                     form != FormId::kCpAsyncBulkPrefetch && form != FormId::kCpAsyncBulkCommitGroup && form != FormId::kCpAsyncBulkWaitGroup;
+                     form != FormId::kCpAsyncBulkPrefetch && form != FormId::kCpAsyncBulkCommitGroup &&
+                     form != FormId::kCpAsyncBulkWaitGroup;
   return moves ? isa::Family::kBulk : isa::Family::kNone;
 }
 
@@ -93,13 +98,17 @@ void Lowering::plan_function(const ptx::Function& function, bool is_entry) {
     return at;
   };
   for (const ptx::Variable& variable : function.variables)
-    frame.variables.push_back(variable.space == Space::kLocal || variable.space == Space::kParam ? place_local(variable.size, variable.align) : 0);
+    frame.variables.push_back(variable.space == Space::kLocal || variable.space == Space::kParam
+                                  ? place_local(variable.size, variable.align)
+                                  : 0);
   if (is_entry) {
     for (const ptx::Param& param : function.params) frame.params.push_back(param.offset);
     return;
   }
-  for (const ptx::Param& param : function.params) frame.params.push_back(place_local(param.size, std::max<std::uint64_t>(param.align, 8)));
-  for (const ptx::Param& result : function.returns) frame.returns.push_back(place_local(result.size, std::max<std::uint64_t>(result.align, 8)));
+  for (const ptx::Param& param : function.params)
+    frame.params.push_back(place_local(param.size, std::max<std::uint64_t>(param.align, 8)));
+  for (const ptx::Param& result : function.returns)
+    frame.returns.push_back(place_local(result.size, std::max<std::uint64_t>(result.align, 8)));
 }
 
 // Shared variables of the kernel and its callees one after the other, then the dynamic part, on which all unsized extern arrays lie.
@@ -108,8 +117,9 @@ void Lowering::place_shared() {
   std::vector<char> used(module_.variables.size(), 0);
   for (const auto& frame : frames_)
     for (const ptx::Operand& operand : frame->function->operand_pool)
-      if ((operand.kind == OperandKind::kSymbol || operand.kind == OperandKind::kAddress) && operand.symbol.kind == SymbolKind::kGlobal &&
-          operand.symbol.index < used.size() && (operand.kind == OperandKind::kSymbol || operand.base == ptx::AddressBase::kSymbol))
+      if ((operand.kind == OperandKind::kSymbol || operand.kind == OperandKind::kAddress) &&
+          operand.symbol.kind == SymbolKind::kGlobal && operand.symbol.index < used.size() &&
+          (operand.kind == OperandKind::kSymbol || operand.base == ptx::AddressBase::kSymbol))
         used[operand.symbol.index] = 1;
   std::vector<std::uint32_t> dynamic;
   for (std::uint32_t v = 0; v < module_.variables.size(); ++v) {
@@ -151,7 +161,8 @@ std::unique_ptr<Program> Lowering::run() {
     for (const ptx::Instruction& instruction : frame->function->instructions)
       if (isa::form(instruction.form).family == isa::Family::kWgmma) {
         ++program_->wgmma_issues;
-        for (std::uint32_t r : register_access(*frame->function, instruction).defs) accumulator_[frame->places.of[r] / 128] = 1;
+        for (std::uint32_t r : register_access(*frame->function, instruction).defs)
+          accumulator_[frame->places.of[r] / 128] = 1;
       }
   place_shared();
   for (const auto& frame : frames_) lower_function(*frame);
@@ -224,8 +235,9 @@ void Lowering::lower_instruction() {
 void Lowering::dispatch() {
   const isa::Form& form = isa::form(instruction_->form);
   if (form.status != isa::FormStatus::kFull)
-    throw Unsupported{form.status == isa::FormStatus::kRefused ? fmt::format("{} is refused: {}", form.head, form.refused_why)
-                                                               : fmt::format("{} ({}) is parsed but not executed", form.head, form.name)};
+    throw Unsupported{form.status == isa::FormStatus::kRefused
+                          ? fmt::format("{} is refused: {}", form.head, form.refused_why)
+                          : fmt::format("{} ({}) is parsed but not executed", form.head, form.name)};
   switch (instruction_->form) {
     case FormId::kBra:
     case FormId::kBrxIdx:
@@ -234,7 +246,9 @@ void Lowering::dispatch() {
     case FormId::kCall: return lower_call();
     default: break;
   }
-  if (lower_arithmetic(*this) || lower_move(*this) || lower_memory(*this) || lower_sync(*this) || lower_async(*this) || lower_matrix(*this)) return;
+  if (lower_arithmetic(*this) || lower_move(*this) || lower_memory(*this) || lower_sync(*this) || lower_async(*this) ||
+      lower_matrix(*this))
+    return;
   throw Unsupported{fmt::format("{} ({}) is not executed by the emulator yet", form.head, form.name)};
 }
 
@@ -292,10 +306,13 @@ Type Lowering::type_of(std::size_t operand) const {
 
 Ref Lowering::register_ref(std::uint32_t reg) const {
   const Ref ref = frame_->places.of.at(reg);
-  PTXBENCH_CHECK(ref != kNoRef, "register {} of {} has no place", frame_->function->registers.at(reg).name, frame_->function->name);
+  PTXBENCH_CHECK(ref != kNoRef, "register {} of {} has no place", frame_->function->registers.at(reg).name,
+                 frame_->function->name);
   return ref;
 }
-unsigned Lowering::register_bits(std::uint32_t reg) const { return isa::bits(frame_->function->registers.at(reg).type); }
+unsigned Lowering::register_bits(std::uint32_t reg) const {
+  return isa::bits(frame_->function->registers.at(reg).type);
+}
 
 Ref Lowering::constant(std::uint64_t bits, unsigned width) {
   const unsigned bucket = width == 1 ? 1 : width <= 32 ? 32 : width;
@@ -320,7 +337,8 @@ Ref Lowering::constant(std::uint64_t bits, unsigned width) {
 
 Ref Lowering::temporary(unsigned bits) {
   const std::uint32_t slot = temporaries_++;
-  if (slot >= kTemporaryBytes / 256 || bits > 64) throw Unsupported{"an instruction with too many operands that are not registers"};
+  if (slot >= kTemporaryBytes / 256 || bits > 64)
+    throw Unsupported{"an instruction with too many operands that are not registers"};
   return temporary_base_ + slot * 256;
 }
 
@@ -342,8 +360,10 @@ Ref Lowering::value(const ptx::Operand& operand, Type type) {
     case OperandKind::kImm: {
       std::uint64_t bits = std::uint64_t(operand.value);
       if (predicate) return constant(bits != 0, 1);
-      if (operand.imm_kind == ptx::ImmKind::kF32 && type == Type::kF64) bits = std::bit_cast<std::uint64_t>(double(std::bit_cast<float>(std::uint32_t(bits))));
-      if (operand.imm_kind == ptx::ImmKind::kF64 && width == 32) bits = std::bit_cast<std::uint32_t>(float(std::bit_cast<double>(bits)));
+      if (operand.imm_kind == ptx::ImmKind::kF32 && type == Type::kF64)
+        bits = std::bit_cast<std::uint64_t>(double(std::bit_cast<float>(std::uint32_t(bits))));
+      if (operand.imm_kind == ptx::ImmKind::kF64 && width == 32)
+        bits = std::bit_cast<std::uint32_t>(float(std::bit_cast<double>(bits)));
       if (width < 32) bits &= (std::uint64_t{1} << width) - 1;
       return constant(bits, width);
     }
@@ -398,7 +418,9 @@ std::int64_t Lowering::immediate(const ptx::Operand& operand) const {
 Space Lowering::symbol_space(const ptx::Symbol& symbol) const {
   switch (symbol.kind) {
     case SymbolKind::kGlobal: return module_.variables.at(symbol.index).space;
-    case SymbolKind::kVariable: return function().variables.at(symbol.index).space == Space::kParam ? Space::kLocal : function().variables.at(symbol.index).space;
+    case SymbolKind::kVariable:
+      return function().variables.at(symbol.index).space == Space::kParam ? Space::kLocal
+                                                                          : function().variables.at(symbol.index).space;
     case SymbolKind::kParam: return function().is_entry ? Space::kParam : Space::kLocal;
     case SymbolKind::kReturn: return Space::kLocal;
     case SymbolKind::kFunction: break;
@@ -411,7 +433,9 @@ std::uint64_t Lowering::symbol_address(const ptx::Symbol& symbol) {
   switch (symbol.kind) {
     case SymbolKind::kGlobal:
       if (is_shared(module_.variables.at(symbol.index).space)) return module_shared_.at({0, symbol.index});
-      if (globals_.at(symbol.index) == 0) throw Unsupported{fmt::format("variable {} is declared extern and defined nowhere", module_.variables[symbol.index].name)};
+      if (globals_.at(symbol.index) == 0)
+        throw Unsupported{
+            fmt::format("variable {} is declared extern and defined nowhere", module_.variables[symbol.index].name)};
       return globals_.at(symbol.index);
     case SymbolKind::kVariable: return frame_->variables.at(symbol.index);
     case SymbolKind::kParam: return frame_->params.at(symbol.index);

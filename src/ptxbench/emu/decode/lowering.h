@@ -68,7 +68,7 @@ class Lowering {
   std::uint64_t symbol_address(const ptx::Symbol& symbol);  // in its own space
   isa::Space symbol_space(const ptx::Symbol& symbol) const;
 
-  void lower_flow();   // bra, brx, call, ret, exit
+  void lower_flow();  // bra, brx, call, ret, exit
   void lower_call();
 
  private:

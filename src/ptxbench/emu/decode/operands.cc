@@ -30,14 +30,16 @@ std::vector<const isa::OperandPattern*> match_operands(const ptx::Instruction& i
 
 const isa::OperandAlternative& chosen_alternative(const isa::OperandPattern& pattern, const ptx::Operand& operand) {
   for (const isa::OperandAlternative& alternative : pattern.alternatives) {
-    const bool vector = alternative.shape == OperandShape::kVec || alternative.shape == OperandShape::kDstVec || alternative.shape == OperandShape::kVecInOut;
+    const bool vector = alternative.shape == OperandShape::kVec || alternative.shape == OperandShape::kDstVec ||
+                        alternative.shape == OperandShape::kVecInOut;
     if ((operand.kind == OperandKind::kVector) == vector) return alternative;
   }
   return pattern.alternatives.front();
 }
 
 isa::Type operand_type(const ptx::Instruction& instruction, const isa::OperandAlternative& alternative) {
-  isa::Type type = alternative.type_slot == isa::Slot::kCount ? alternative.type : instruction.type(alternative.type_slot);
+  isa::Type type =
+      alternative.type_slot == isa::Slot::kCount ? alternative.type : instruction.type(alternative.type_slot);
   if (!alternative.doubled) return type;
   switch (type) {
     case isa::Type::kU16: return isa::Type::kU32;
@@ -75,9 +77,15 @@ RegisterAccess register_access(const ptx::Function& function, const ptx::Instruc
         case OperandShape::kDstPair:
         case OperandShape::kPredPair:
         case OperandShape::kDstList:
-        case OperandShape::kDstVec: uses = false; defs = true; break;
+        case OperandShape::kDstVec:
+          uses = false;
+          defs = true;
+          break;
         case OperandShape::kVecInOut: uses = defs = true; break;
-        case OperandShape::kCallArgs: defs = patterns[i]->name == "returns"; uses = !defs; break;
+        case OperandShape::kCallArgs:
+          defs = patterns[i]->name == "returns";
+          uses = !defs;
+          break;
         default: break;
       }
     }

@@ -10,16 +10,20 @@ using isa::Space;
 
 const char* verb(Access access) { return access == Access::kRead ? "reads" : "writes"; }
 
-std::byte* global(Warp& warp, std::uint64_t address, std::uint32_t bytes, Access access, unsigned lane, RangeCache* range) {
+std::byte* global(Warp& warp, std::uint64_t address, std::uint32_t bytes, Access access, unsigned lane,
+                  RangeCache* range) {
   const DeviceMemory& memory = *warp.worker->launch.memory;
   const Allocation* allocation = memory.find(address);
   if (allocation == nullptr || bytes > allocation->end() - address)
     trap(TrapKind::kOutOfBounds, lane,
          fmt::format("the thread {} {} bytes at global address {:#x}: {}", verb(access), bytes, address,
                      allocation == nullptr ? memory.describe(address) : memory.describe(allocation->end())),
-         "a global access must lie inside one allocation; check index arithmetic, bounds of the last tile and pointer arguments", address);
+         "a global access must lie inside one allocation; check index arithmetic, bounds of the last tile and pointer "
+         "arguments",
+         address);
   if (access == Access::kWrite && allocation->read_only)
-    trap(TrapKind::kReadOnly, lane, fmt::format("the thread writes {:#x}, which is {}", address, memory.describe(address)),
+    trap(TrapKind::kReadOnly, lane,
+         fmt::format("the thread writes {:#x}, which is {}", address, memory.describe(address)),
          "constant memory cannot be written by a kernel", address);
   if (range != nullptr) *range = {allocation->base, allocation->size, !allocation->read_only};
   return memory.host(address);
@@ -30,16 +34,20 @@ std::byte* shared(Warp& warp, Space space, std::uint64_t address, std::uint32_t 
   Cta& cta = *place.cta;
   if (place.offset < kSharedStart || std::uint64_t{place.offset} + bytes > kSharedStart + cta.shared_bytes)
     trap(TrapKind::kOutOfBounds, lane,
-         fmt::format("the thread {} {} bytes at shared address {:#x}; the CTA's {} bytes of shared memory are [{:#x}, {:#x})", verb(access),
-                     bytes, place.offset, cta.shared_bytes, kSharedStart, kSharedStart + cta.shared_bytes),
-         "a shared access must lie inside the static and dynamic shared memory of the launch; check the dynamic size that the host passes", address);
+         fmt::format(
+             "the thread {} {} bytes at shared address {:#x}; the CTA's {} bytes of shared memory are [{:#x}, {:#x})",
+             verb(access), bytes, place.offset, cta.shared_bytes, kSharedStart, kSharedStart + cta.shared_bytes),
+         "a shared access must lie inside the static and dynamic shared memory of the launch; check the dynamic size "
+         "that the host passes",
+         address);
   return cta.shared_at(place.offset);
 }
 
 std::byte* local(Warp& warp, std::uint64_t offset, std::uint32_t bytes, unsigned lane) {
   const std::uint32_t size = warp.program->local_bytes;
   if (offset > size || bytes > size - offset)
-    trap(TrapKind::kOutOfBounds, lane, fmt::format("{} bytes at local address {:#x}; the thread has {} bytes of local memory", bytes, offset, size),
+    trap(TrapKind::kOutOfBounds, lane,
+         fmt::format("{} bytes at local address {:#x}; the thread has {} bytes of local memory", bytes, offset, size),
          "a local access must lie inside the thread's own variables; check array indices", offset);
   return warp.local + std::size_t(lane) * ((size + 15) / 16 * 16) + offset;
 }
@@ -49,16 +57,18 @@ std::byte* param(Warp& warp, std::uint64_t offset, std::uint32_t bytes, Access a
   if (access == Access::kWrite)
     trap(TrapKind::kReadOnly, lane, "the thread writes a kernel parameter", "kernel parameters are read-only", offset);
   if (offset > params.size() || bytes > params.size() - offset)
-    trap(TrapKind::kOutOfBounds, lane, fmt::format("{} bytes at parameter offset {}", bytes, offset), "a parameter access lies inside the parameters", offset);
+    trap(TrapKind::kOutOfBounds, lane, fmt::format("{} bytes at parameter offset {}", bytes, offset),
+         "a parameter access lies inside the parameters", offset);
   return const_cast<std::byte*>(params.data()) + offset;
 }
 
 }  // namespace
 
-std::byte* resolve_lane(Warp& warp, Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t align, Access access,
-                        unsigned lane, RangeCache* range) {
+std::byte* resolve_lane(Warp& warp, Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t align,
+                        Access access, unsigned lane, RangeCache* range) {
   if (address % align != 0)
-    trap(TrapKind::kMisaligned, lane, fmt::format("the thread {} {} bytes at address {:#x}", verb(access), bytes, address),
+    trap(TrapKind::kMisaligned, lane,
+         fmt::format("the thread {} {} bytes at address {:#x}", verb(access), bytes, address),
          fmt::format("the address of an access of {} bytes is a multiple of {}", bytes, align), address);
   switch (space) {
     case Space::kShared:
@@ -78,7 +88,8 @@ std::byte* resolve_lane(Warp& warp, Space space, std::uint64_t address, std::uin
   }
 }
 
-std::uint64_t lane_address(const Warp& warp, Ref base, bool base_is_64, std::int64_t offset, bool adds_shared_base, unsigned lane) {
+std::uint64_t lane_address(const Warp& warp, Ref base, bool base_is_64, std::int64_t offset, bool adds_shared_base,
+                           unsigned lane) {
   std::uint64_t address = std::uint64_t(offset);
   if (adds_shared_base) address += warp.cta->shared_base();
   if (base == kNoRef) return address;
@@ -100,12 +111,15 @@ SharedPlace shared_place(Warp& warp, Space space, std::uint64_t address, unsigne
   if (rank == warp.cta->rank) return {warp.cta, offset};
   Cluster& cluster = *warp.cta->cluster;
   if (rank < cluster.ctas.size() && space == Space::kSharedCluster) return {cluster.ctas[rank].get(), offset};
-  trap(TrapKind::kOutOfBounds, lane,
-       rank < cluster.ctas.size() ? fmt::format("address {:#x} lies in the shared memory of CTA rank {} of the cluster", address, rank)
-                                  : fmt::format("address {:#x} is no shared address of this CTA", address),
-       rank < cluster.ctas.size() ? "a .shared::cta access stays in the executing CTA; use .shared::cluster for the others"
-                                  : "shared addresses are 32-bit window addresses (cvta.to.shared) of this CTA, or of its cluster through mapa",
-       address);
+  trap(
+      TrapKind::kOutOfBounds, lane,
+      rank < cluster.ctas.size()
+          ? fmt::format("address {:#x} lies in the shared memory of CTA rank {} of the cluster", address, rank)
+          : fmt::format("address {:#x} is no shared address of this CTA", address),
+      rank < cluster.ctas.size()
+          ? "a .shared::cta access stays in the executing CTA; use .shared::cluster for the others"
+          : "shared addresses are 32-bit window addresses (cvta.to.shared) of this CTA, or of its cluster through mapa",
+      address);
 }
 
 }  // namespace ptxbench::emu

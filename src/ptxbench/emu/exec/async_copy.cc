@@ -63,7 +63,8 @@ void count_bytes(Warp& warp, const Op& op, u64 bytes) {
 }
 
 // A load into the shared memory of one CTA, or of every CTA of the multicast mask at the same offsets.
-void issue_load(Warp& warp, const ComplexExtra& x, AsyncCopy copy, const SharedPlace& destination, const SharedPlace& mbar, unsigned lane) {
+void issue_load(Warp& warp, const ComplexExtra& x, AsyncCopy copy, const SharedPlace& destination,
+                const SharedPlace& mbar, unsigned lane) {
   Cluster& cluster = *warp.cta->cluster;
   auto send = [&](Cta& data_cta, Cta& barrier_cta) {
     AsyncCopy one = copy;
@@ -76,7 +77,8 @@ void issue_load(Warp& warp, const ComplexExtra& x, AsyncCopy copy, const SharedP
   for (u32 rank = 0; rank < 16; ++rank) {
     if ((targets >> rank & 1) == 0) continue;
     if (rank >= cluster.ctas.size())
-      trap(TrapKind::kInvalidOperand, lane, fmt::format("multicast mask {:#x} names CTA rank {} of a cluster of {}", targets, rank, cluster.ctas.size()),
+      trap(TrapKind::kInvalidOperand, lane,
+           fmt::format("multicast mask {:#x} names CTA rank {} of a cluster of {}", targets, rank, cluster.ctas.size()),
            "each bit of the mask is the rank of a CTA of the cluster");
     send(*cluster.ctas[rank], *cluster.ctas[rank]);
   }
@@ -92,7 +94,8 @@ void issue_store(Warp& warp, AsyncCopy copy) {
 }
 
 TensorMap read_tensor_map(Warp& warp, const AddressOperand& operand, unsigned lane) {
-  const std::byte* bytes = resolve_lane(warp, operand.space, operand.of(warp, lane), u32(kTensorMapBytes), 64, Access::kRead, lane);
+  const std::byte* bytes =
+      resolve_lane(warp, operand.space, operand.of(warp, lane), u32(kTensorMapBytes), 64, Access::kRead, lane);
   auto map = decode_tensor_map({bytes, kTensorMapBytes});
   if (!map) trap(map.error(), lane);
   return *map;
@@ -100,8 +103,10 @@ TensorMap read_tensor_map(Warp& warp, const AddressOperand& operand, unsigned la
 
 void read_coordinates(Warp& warp, const ComplexExtra& x, AsyncCopy& copy, unsigned lane) {
   if (x.coords.size() != copy.map.rank)
-    trap(TrapKind::kInvalidDescriptor, lane, fmt::format("the instruction has {} coordinates, the tensor map {} dimensions", x.coords.size(), copy.map.rank),
-         "the .Nd of the instruction equals the rank given to cuTensorMapEncodeTiled");
+    trap(
+        TrapKind::kInvalidDescriptor, lane,
+        fmt::format("the instruction has {} coordinates, the tensor map {} dimensions", x.coords.size(), copy.map.rank),
+        "the .Nd of the instruction equals the rank given to cuTensorMapEncodeTiled");
   for (std::size_t k = 0; k < x.coords.size(); ++k) copy.coords[k] = std::int32_t(warp.at<u32>(x.coords[k])[lane]);
 }
 
@@ -118,7 +123,8 @@ Flow bulk_copy(Warp& warp, const Op& op, Mask mask) {
     copy.type = reduce_type(x.type);
     const u64 destination = x.address[0].of(warp, lane), source = x.address[1].of(warp, lane);
     if (copy.bytes == 0 || copy.bytes % 16 != 0 || destination % 16 != 0 || source % 16 != 0)
-      trap(TrapKind::kMisaligned, lane, fmt::format("bulk copy of {} bytes from {:#x} to {:#x}", copy.bytes, source, destination),
+      trap(TrapKind::kMisaligned, lane,
+           fmt::format("bulk copy of {} bytes from {:#x} to {:#x}", copy.bytes, source, destination),
            "size, source and destination of cp.async.bulk are multiples of 16 bytes", destination);
     count_bytes(warp, op, copy.bytes);
     if (x.address[0].space == Space::kGlobal) {
@@ -153,13 +159,15 @@ Flow tensor_copy(Warp& warp, const Op& op, Mask mask) {
     const SharedPlace shared = shared_place(warp, x.address[0].space, x.address[0].of(warp, lane), lane);
     copy.shared_address = shared.offset;
     // Faults of the operands show here, at the instruction, not at the wait.
-    const auto bytes = tma_check_tile(copy.map, {copy.coords.data(), copy.map.rank}, shared.cta->shared_view(), shared.offset);
+    const auto bytes =
+        tma_check_tile(copy.map, {copy.coords.data(), copy.map.rank}, shared.cta->shared_view(), shared.offset);
     if (!bytes) trap(bytes.error(), lane);
     copy.bytes = *bytes;
     count_bytes(warp, op, *bytes);
     if (x.imm[0] == 0) {
       copy.kind = CopyKind::kTensorLoad;
-      issue_load(warp, x, std::move(copy), shared, shared_place(warp, x.address[2].space, x.address[2].of(warp, lane), lane), lane);
+      issue_load(warp, x, std::move(copy), shared,
+                 shared_place(warp, x.address[2].space, x.address[2].of(warp, lane), lane), lane);
     } else {
       copy.kind = x.imm[0] == 1 ? CopyKind::kTensorStore : CopyKind::kTensorReduce;
       copy.destination = shared.cta;
@@ -196,7 +204,8 @@ Flow bulk_wait(Warp& warp, const Op& op, Mask mask) {
   if (!warp.bulk) return Flow::kNext;
   BulkQueue& q = *warp.bulk;
   auto due = [&](const BulkQueue::Store& store) {
-    return store.committed && (mask >> store.copy.lane & 1) != 0 && q.store_groups[store.copy.lane] - store.group > u64(op.imm);
+    return store.committed && (mask >> store.copy.lane & 1) != 0 &&
+           q.store_groups[store.copy.lane] - store.group > u64(op.imm);
   };
   for (const BulkQueue::Store& store : q.stores)
     if (due(store)) perform(store.copy, *warp.worker);
@@ -230,7 +239,8 @@ void copy_lanes(Warp& warp, LaneCopies& copies, Mask lanes) {
     std::byte* to = warp.cta->shared_at(copies.shared[i]);
     const u32 from_source = copies.source_bytes[i];
     if (from_source != 0)
-      std::memcpy(to, resolve_lane(warp, Space::kGlobal, copies.global[i], from_source, 1, Access::kRead, i), from_source);
+      std::memcpy(to, resolve_lane(warp, Space::kGlobal, copies.global[i], from_source, 1, Access::kRead, i),
+                  from_source);
     std::memset(to + from_source, 0, copies.bytes - from_source);
   });
   copies.lanes &= ~lanes;
@@ -252,9 +262,12 @@ Flow cp_async(Warp& warp, const Op& op, Mask mask) {
     copies.global[i] = global;
     const u32 wanted = op.a == kNoRef ? copies.bytes : warp.at<u32>(op.a)[i];
     if (wanted > copies.bytes)
-      trap(TrapKind::kInvalidOperand, i, fmt::format("cp.async of {} bytes with src-size {}", copies.bytes, wanted), "src-size is at most cp-size");
+      trap(TrapKind::kInvalidOperand, i, fmt::format("cp.async of {} bytes with src-size {}", copies.bytes, wanted),
+           "src-size is at most cp-size");
     copies.source_bytes[i] = (ignored >> i & 1) != 0 ? 0 : std::uint8_t(wanted);
-    if (copies.source_bytes[i] != 0) resolve_lane(warp, Space::kGlobal, global, copies.source_bytes[i], copies.bytes, Access::kRead, i, &warp.worker->ranges[std::size_t(x.imm[1])]);
+    if (copies.source_bytes[i] != 0)
+      resolve_lane(warp, Space::kGlobal, global, copies.source_bytes[i], copies.bytes, Access::kRead, i,
+                   &warp.worker->ranges[std::size_t(x.imm[1])]);
   });
   count_bytes(warp, op, u64(std::popcount(mask)) * copies.bytes);
   if (warp.worker->launch.schedule == Schedule::kEarliest) {
@@ -286,7 +299,8 @@ void finish_loads(Warp& warp, Mask mask, std::int64_t keep) {
     Mask due = copies.lanes & mask;
     if (keep >= 0) {
       Mask old = 0;
-      for_active(due & copies.committed, [&](unsigned i) { old |= Mask(q.load_groups[i] - copies.group[i] > u64(keep)) << i; });
+      for_active(due & copies.committed,
+                 [&](unsigned i) { old |= Mask(q.load_groups[i] - copies.group[i] > u64(keep)) << i; });
       due = old;
     }
     copy_lanes(warp, copies, due);
@@ -324,11 +338,14 @@ Flow tensormap_replace(Warp& warp, const Op& op, Mask mask) {
   const auto& x = static_cast<const ComplexExtra&>(*op.extra);
   const auto field = Mod(x.imm[0]);
   for_active(mask, [&](unsigned lane) {
-    std::byte* bytes = resolve_lane(warp, x.address[0].space, x.address[0].of(warp, lane), u32(kTensorMapBytes), 64, Access::kWrite, lane);
+    std::byte* bytes = resolve_lane(warp, x.address[0].space, x.address[0].of(warp, lane), u32(kTensorMapBytes), 64,
+                                    Access::kWrite, lane);
     auto unpacked = unpack_tensor_map({bytes, kTensorMapBytes});
     if (!unpacked) trap(unpacked.error(), lane);
     TensorMap map = *unpacked;
-    const u64 value = op.a == kNoRef ? u64(x.imm[3]) : x.imm[1] == 64 ? warp.at<u64>(op.a)[lane] : u64{warp.at<u32>(op.a)[lane]};
+    const u64 value = op.a == kNoRef   ? u64(x.imm[3])
+                      : x.imm[1] == 64 ? warp.at<u64>(op.a)[lane]
+                                       : u64{warp.at<u32>(op.a)[lane]};
     const auto ordinal = std::size_t(x.imm[2]);
     switch (field) {
       case Mod::kGlobalAddress: map.global_address = value; break;

@@ -50,7 +50,8 @@ u64 apply(Type type, Mod operation, u64 old, u64 value) {
     case Type::kBf16: return apply_half(type, operation, u16(old), u16(value));
     case Type::kF16x2:
     case Type::kBf16x2:
-      return u64{apply_half(type, operation, u16(old), u16(value))} | u64{apply_half(type, operation, u16(old >> 16), u16(value >> 16))} << 16;
+      return u64{apply_half(type, operation, u16(old), u16(value))} |
+             u64{apply_half(type, operation, u16(old >> 16), u16(value >> 16))} << 16;
     case Type::kS32: return u32(apply_int<std::int32_t>(operation, std::int32_t(old), std::int32_t(value)));
     case Type::kS64: return u64(apply_int<std::int64_t>(operation, std::int64_t(old), std::int64_t(value)));
     case Type::kU64:

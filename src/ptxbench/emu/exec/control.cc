@@ -30,18 +30,23 @@ std::string convert(Warp& warp, const std::string& spec, std::uint64_t value, un
   switch (kind) {
     case 'd':
     case 'i': {
-      const bool wide = spec.find('l') != std::string::npos || spec.find('z') != std::string::npos || spec.find('j') != std::string::npos;
+      const bool wide = spec.find('l') != std::string::npos || spec.find('z') != std::string::npos ||
+                        spec.find('j') != std::string::npos;
       bare.insert(bare.size() - 1, "ll");
-      std::snprintf(buffer, sizeof buffer, bare.c_str(), wide ? static_cast<long long>(value) : static_cast<long long>(std::int32_t(value)));
+      std::snprintf(buffer, sizeof buffer, bare.c_str(),
+                    wide ? static_cast<long long>(value) : static_cast<long long>(std::int32_t(value)));
       return buffer;
     }
     case 'u':
     case 'x':
     case 'X':
     case 'o': {
-      const bool wide = spec.find('l') != std::string::npos || spec.find('z') != std::string::npos || spec.find('j') != std::string::npos;
+      const bool wide = spec.find('l') != std::string::npos || spec.find('z') != std::string::npos ||
+                        spec.find('j') != std::string::npos;
       bare.insert(bare.size() - 1, "ll");
-      std::snprintf(buffer, sizeof buffer, bare.c_str(), wide ? static_cast<unsigned long long>(value) : static_cast<unsigned long long>(std::uint32_t(value)));
+      std::snprintf(
+          buffer, sizeof buffer, bare.c_str(),
+          wide ? static_cast<unsigned long long>(value) : static_cast<unsigned long long>(std::uint32_t(value)));
       return buffer;
     }
     case 'f':
@@ -65,7 +70,8 @@ std::string format_for_lane(Warp& warp, const std::string& format, std::uint64_t
   auto next = [&](std::uint32_t bytes) {
     offset = (offset + bytes - 1) / bytes * bytes;
     std::uint64_t value = 0;
-    std::memcpy(&value, resolve_lane(warp, isa::Space::kGeneric, arguments + offset, bytes, bytes, Access::kRead, lane), bytes);
+    std::memcpy(&value, resolve_lane(warp, isa::Space::kGeneric, arguments + offset, bytes, bytes, Access::kRead, lane),
+                bytes);
     offset += bytes;
     return value;
   };
@@ -177,7 +183,8 @@ Flow special_register(Warp& warp, const Op& op, Mask mask) {
     case Sreg::kLaneid: return lanes([](unsigned i) { return i; });
     case Sreg::kWarpid: return uniform(warp.index);
     case Sreg::kNwarpid: return uniform(launch.warps);
-    case Sreg::kSmid: return uniform((id.x + std::uint64_t{launch.grid.x} * (id.y + std::uint64_t{launch.grid.y} * id.z)) % 132);
+    case Sreg::kSmid:
+      return uniform((id.x + std::uint64_t{launch.grid.x} * (id.y + std::uint64_t{launch.grid.y} * id.z)) % 132);
     case Sreg::kNsmid: return uniform(132);
     case Sreg::kGridid: return wide(launch.grid_id);
     case Sreg::kLanemaskEq: return lanes([](unsigned i) { return Mask{1} << i; });
@@ -198,7 +205,8 @@ Flow special_register(Warp& warp, const Op& op, Mask mask) {
     case Sreg::kReservedSmemOffsetEnd:
     case Sreg::kReservedSmemOffsetCap: return uniform(kSharedStart);
     default:
-      trap(TrapKind::kUnsupported, unsigned(std::countr_zero(mask)), fmt::format("special register {}", isa::info(sreg).spelling),
+      trap(TrapKind::kUnsupported, unsigned(std::countr_zero(mask)),
+           fmt::format("special register {}", isa::info(sreg).spelling),
            "the emulator has no value for this special register");
   }
 }
@@ -226,15 +234,17 @@ Flow assert_fail(Warp& warp, const Op& op, Mask mask) {
   const auto lane = unsigned(std::countr_zero(mask));
   auto read = [&](const AddressOperand& operand, std::uint32_t bytes) {
     std::uint64_t value = 0;
-    std::memcpy(&value, resolve_lane(warp, operand.space, operand.of(warp, lane), bytes, bytes, Access::kRead, lane), bytes);
+    std::memcpy(&value, resolve_lane(warp, operand.space, operand.of(warp, lane), bytes, bytes, Access::kRead, lane),
+                bytes);
     return value;
   };
-  const std::string message = read_string(warp, read(x.address[0], 8), lane), file = read_string(warp, read(x.address[1], 8), lane);
+  const std::string message = read_string(warp, read(x.address[0], 8), lane),
+                    file = read_string(warp, read(x.address[1], 8), lane);
   const std::string function = read_string(warp, read(x.address[3], 8), lane);
   const std::uint32_t* tid_x = warp.tid[0];
   trap(TrapKind::kAssert, lane,
-       fmt::format("{}:{}: {}: thread ({},{},{}): assertion `{}` failed", file, read(x.address[2], 4), function, tid_x[lane], warp.tid[1][lane],
-                   warp.tid[2][lane], message),
+       fmt::format("{}:{}: {}: thread ({},{},{}): assertion `{}` failed", file, read(x.address[2], 4), function,
+                   tid_x[lane], warp.tid[1][lane], warp.tid[2][lane], message),
        "an assert() of the kernel failed");
 }
 

@@ -10,15 +10,15 @@ namespace ptxbench::emu {
 
 // Operands of a load, store or atomic.
 struct MemoryExtra : OpExtra {
-  std::vector<Ref> registers;      // elements of the vector; kNoRef: '_'
+  std::vector<Ref> registers;  // elements of the vector; kNoRef: '_'
   isa::Space space = isa::Space::kGeneric;
-  std::uint8_t bytes = 4;          // of one element
-  std::uint8_t register_bytes = 4; // of one element's register: 4, 8 or 16
+  std::uint8_t bytes = 4;           // of one element
+  std::uint8_t register_bytes = 4;  // of one element's register: 4, 8 or 16
   bool sign_extend = false;
-  bool strong = false;             // volatile, relaxed, acquire, release
-  bool base_is_64 = false;         // width of the address register in op.a (kNoRef: the address is op.imm)
-  bool adds_shared_base = false;   // the address comes from a shared variable: add the CTA's window base
-  std::uint32_t range = 0;         // index of the instruction's RangeCache
+  bool strong = false;                   // volatile, relaxed, acquire, release
+  bool base_is_64 = false;               // width of the address register in op.a (kNoRef: the address is op.imm)
+  bool adds_shared_base = false;         // the address comes from a shared variable: add the CTA's window base
+  std::uint32_t range = 0;               // index of the instruction's RangeCache
   Ref value = kNoRef, compare = kNoRef;  // atomics
   isa::Mod operation = isa::Mod::kNone;
   isa::Type type = isa::Type::kNone;
@@ -33,7 +33,7 @@ struct ExecSet {
   // setp: destinations op.d and op.small (kNoRef: none), op.imm the Boolean operation, op.c its operand.
   ExecFn (*compare)(const ptx::Instruction& instruction);
   ExecFn move32, move64, move_predicate;
-  ExecFn load_param;                      // op.imm offset; MemoryExtra
+  ExecFn load_param;  // op.imm offset; MemoryExtra
   ExecFn (*load)(const MemoryExtra& extra);
   ExecFn (*store)(const MemoryExtra& extra);
   ExecFn (*shuffle)(const ptx::Instruction& instruction);

@@ -26,7 +26,8 @@ u64 uniform(Warp& warp, Ref ref, Mask mask, const char* what) {
   const u64 value = values[first_lane(mask)];
   for_active(mask, [&](unsigned i) {
     if (values[i] != value)
-      trap(TrapKind::kInvalidOperand, i, fmt::format("{} differs between lanes: {:#x} and {:#x}", what, value, values[i]),
+      trap(TrapKind::kInvalidOperand, i,
+           fmt::format("{} differs between lanes: {:#x} and {:#x}", what, value, values[i]),
            "matrix descriptors and scale-d of wgmma are the same in all threads of the warpgroup");
   });
   return value;
@@ -43,7 +44,8 @@ Flow ldmatrix(Warp& warp, const Op& op, Mask mask) {
   alignas(64) u32 unused[4][kLanes];
   row_addresses(warp, x.address[0], 8 * unsigned(x.d.size()), addresses);
   for (std::size_t i = 0; i < x.d.size(); ++i) d[i] = x.d[i] == kNoRef ? unused[i] : warp.at<u32>(x.d[i]);
-  if (auto done = emu::ldmatrix(warp.cta->shared_view(), addresses, unsigned(x.d.size()), x.flag, d); !done) trap(done.error(), first_lane(mask));
+  if (auto done = emu::ldmatrix(warp.cta->shared_view(), addresses, unsigned(x.d.size()), x.flag, d); !done)
+    trap(done.error(), first_lane(mask));
   (void)op;
   return Flow::kNext;
 }
@@ -55,7 +57,8 @@ Flow stmatrix(Warp& warp, const Op& op, Mask mask) {
   const u32* s[4] = {};
   row_addresses(warp, x.address[0], 8 * unsigned(x.a.size()), addresses);
   for (std::size_t i = 0; i < x.a.size(); ++i) s[i] = warp.at<u32>(x.a[i]);
-  if (auto done = emu::stmatrix(warp.cta->shared_view(), addresses, unsigned(x.a.size()), x.flag, s); !done) trap(done.error(), first_lane(mask));
+  if (auto done = emu::stmatrix(warp.cta->shared_view(), addresses, unsigned(x.a.size()), x.flag, s); !done)
+    trap(done.error(), first_lane(mask));
   return Flow::kNext;
 }
 Flow movmatrix(Warp& warp, const Op& op, Mask mask) {
@@ -90,7 +93,8 @@ Flow wgmma(Warp& warp, const Op& op, Mask mask) {
   WgmmaQueue& queue = *warp.wgmma;
   if (warp.cta->warps.size() < (warp.index / 4 + 1) * 4 || mask != kAllLanes)
     trap(TrapKind::kDivergentCollective, first_lane(mask),
-         fmt::format("wgmma in warp {}, whose warpgroup has {} warps, with lanes {:#010x}", warp.index, warp.cta->warps.size() - warp.index / 4 * 4, mask),
+         fmt::format("wgmma in warp {}, whose warpgroup has {} warps, with lanes {:#010x}", warp.index,
+                     warp.cta->warps.size() - warp.index / 4 * 4, mask),
          "all 128 threads of a warpgroup (four warps, the first one's number a multiple of 4) execute wgmma together");
   WgmmaStep step;
   if (!x.form.a_in_registers) step.a_descriptor = uniform(warp, x.a_descriptor, mask, "the descriptor of A");
@@ -112,15 +116,18 @@ Flow wgmma(Warp& warp, const Op& op, Mask mask) {
     if (x.form.a_in_registers) queue.issues.back().a.resize(4 * kWgmmaARegisters * kLanes);
   }
   WgmmaQueue::Issue& issue = queue.issues[number - queue.executed];
-  if (issue.extra != &x || issue.step.b_descriptor != step.b_descriptor || issue.step.a_descriptor != step.a_descriptor ||
-      issue.step.scale_d != step.scale_d)
-    trap(TrapKind::kDivergentCollective, first_lane(mask),
-         issue.extra != &x ? fmt::format("warp {} issues this wgmma where another warp of its warpgroup issued the one at PTX line {}", warp.index,
-                                         warp.program->ptx_line(issue.site))
-                           : fmt::format("warp {} issues wgmma with descriptors {:#x}, {:#x}, scale-d {}; another warp of the warpgroup with {:#x}, {:#x}, {}",
-                                         warp.index, step.a_descriptor, step.b_descriptor, step.scale_d, issue.step.a_descriptor,
-                                         issue.step.b_descriptor, issue.step.scale_d),
-         "the four warps of a warpgroup execute the same wgmma with the same descriptors");
+  if (issue.extra != &x || issue.step.b_descriptor != step.b_descriptor ||
+      issue.step.a_descriptor != step.a_descriptor || issue.step.scale_d != step.scale_d)
+    trap(
+        TrapKind::kDivergentCollective, first_lane(mask),
+        issue.extra != &x
+            ? fmt::format("warp {} issues this wgmma where another warp of its warpgroup issued the one at PTX line {}",
+                          warp.index, warp.program->ptx_line(issue.site))
+            : fmt::format("warp {} issues wgmma with descriptors {:#x}, {:#x}, scale-d {}; another warp of the "
+                          "warpgroup with {:#x}, {:#x}, {}",
+                          warp.index, step.a_descriptor, step.b_descriptor, step.scale_d, issue.step.a_descriptor,
+                          issue.step.b_descriptor, issue.step.scale_d),
+        "the four warps of a warpgroup execute the same wgmma with the same descriptors");
   issue.arrived |= 1u << place;
   if (x.form.a_in_registers)
     for (unsigned r = 0; r < kWgmmaARegisters; ++r)
@@ -180,15 +187,18 @@ Flow guard_accumulator(Warp& warp, const Op& op, Mask mask) {
     for (std::size_t i = 0; i < queue.issues.size(); ++i) {
       if ((queue.issues[i].arrived >> warp.index % 4 & 1) == 0) continue;
       for (Ref ref : x.touched)
-        if (std::find(queue.issues[i].extra->d.begin(), queue.issues[i].extra->d.end(), ref) != queue.issues[i].extra->d.end())
+        if (std::find(queue.issues[i].extra->d.begin(), queue.issues[i].extra->d.end(), ref) !=
+            queue.issues[i].extra->d.end())
           needed = queue.executed + i + 1;
     }
     if (needed != 0) {
       if (!x.is_move)
         trap(TrapKind::kRegisterInFlight, first_lane(mask),
-             fmt::format("this instruction uses an accumulator register of the wgmma at PTX line {}, which has not been waited for",
+             fmt::format("this instruction uses an accumulator register of the wgmma at PTX line {}, which has not "
+                         "been waited for",
                          warp.program->ptx_line(queue.issues[needed - 1 - queue.executed].site)),
-             "accumulators of wgmma.mma_async may be read or written only after wgmma.commit_group and a wgmma.wait_group that covers them");
+             "accumulators of wgmma.mma_async may be read or written only after wgmma.commit_group and a "
+             "wgmma.wait_group that covers them");
       Flow flow;
       if (!complete(warp, needed, flow)) return flow;
     }

@@ -111,7 +111,8 @@ Flow lop3_bool(Warp& warp, const Op& op, Mask mask) {  // d|p: p = (result != 0)
   for_active(mask, [&](unsigned i) {
     u32 r = 0;
     for (unsigned k = 0; k < 8; ++k)
-      if ((op.imm >> k & 1) != 0) r |= ((k & 4) != 0 ? a[i] : ~a[i]) & ((k & 2) != 0 ? b[i] : ~b[i]) & ((k & 1) != 0 ? c[i] : ~c[i]);
+      if ((op.imm >> k & 1) != 0)
+        r |= ((k & 4) != 0 ? a[i] : ~a[i]) & ((k & 2) != 0 ? b[i] : ~b[i]) & ((k & 1) != 0 ? c[i] : ~c[i]);
     if (op.d != kNoRef) warp.at<u32>(op.d)[i] = r;
     const bool set = r != 0, other = (q >> i & 1) != 0;
     p |= Mask(x.operation == isa::Mod::kAnd ? set && other : set || other) << i;
@@ -131,7 +132,8 @@ Flow mapa(Warp& warp, const Op& op, Mask mask) {
     const u32 rank = warp.at<u32>(op.b)[i];
     if (rank >= size)
       trap(TrapKind::kInvalidOperand, i, fmt::format("mapa to CTA rank {} of a cluster of {}", rank, size),
-           "the rank of mapa is below %cluster_nctarank; launch the kernel with the cluster size that it is written for");
+           "the rank of mapa is below %cluster_nctarank; launch the kernel with the cluster size that it is written "
+           "for");
     const u64 address = op.a == kNoRef ? u64(op.imm) + warp.cta->shared_base() : read_word(warp, op.a, op.small, i);
     const SharedPlace place = shared_place(warp, x.flag ? Space::kSharedCluster : Space::kGeneric, address, i);
     const u64 base = x.flag ? 0 : window_base(Window::kShared);
@@ -193,7 +195,8 @@ Flow prefetch(Warp& warp, const Op& op, Mask mask) {
   const auto& x = static_cast<const ComplexExtra&>(*op.extra);
   if (!x.flag) return Flow::kNext;
   const unsigned lane = first_lane(mask);
-  const std::byte* p = resolve_lane(warp, x.address[0].space, x.address[0].of(warp, lane), 128, 64, Access::kRead, lane);
+  const std::byte* p =
+      resolve_lane(warp, x.address[0].space, x.address[0].of(warp, lane), 128, 64, Access::kRead, lane);
   if (auto map = decode_tensor_map({p, kTensorMapBytes}); !map) trap(map.error(), lane);
   return Flow::kNext;
 }

@@ -56,32 +56,32 @@ Flow call(Warp&, const Op&, Mask);
 Flow ret(Warp&, const Op&, Mask);
 Flow exit(Warp&, const Op&, Mask);
 Flow trap_instruction(Warp&, const Op&, Mask);
-Flow unsupported(Warp&, const Op&, Mask);   // op.extra: UnsupportedExtra
-Flow nothing(Warp&, const Op&, Mask);       // fences, hints, events
+Flow unsupported(Warp&, const Op&, Mask);  // op.extra: UnsupportedExtra
+Flow nothing(Warp&, const Op&, Mask);      // fences, hints, events
 Flow nanosleep(Warp&, const Op&, Mask);
 Flow special_register(Warp&, const Op&, Mask);  // op.d, op.imm: the Sreg
 Flow printf(Warp&, const Op&, Mask);
-Flow assert_fail(Warp&, const Op&, Mask);   // ComplexExtra: address[0] message, [1] file, [2] line, [3] function
+Flow assert_fail(Warp&, const Op&, Mask);  // ComplexExtra: address[0] message, [1] file, [2] line, [3] function
 // move.cc
 Flow move128(Warp&, const Op&, Mask);
-Flow pack(Warp&, const Op&, Mask);          // ComplexExtra: a -> op.d; imm[0] element bits, imm[1] register bits
-Flow unpack(Warp&, const Op&, Mask);        // op.a -> ComplexExtra d
-Flow add_window(Warp&, const Op&, Mask);    // op.d (64) = op.a (64) + op.imm; a zero pointer stays zero
+Flow pack(Warp&, const Op&, Mask);        // ComplexExtra: a -> op.d; imm[0] element bits, imm[1] register bits
+Flow unpack(Warp&, const Op&, Mask);      // op.a -> ComplexExtra d
+Flow add_window(Warp&, const Op&, Mask);  // op.d (64) = op.a (64) + op.imm; a zero pointer stays zero
 Flow sub_window(Warp&, const Op&, Mask);
-Flow shared_symbol(Warp&, const Op&, Mask); // op.d (op.small bits) = op.imm + window base of the CTA
+Flow shared_symbol(Warp&, const Op&, Mask);  // op.d (op.small bits) = op.imm + window base of the CTA
 Flow lop3_bool(Warp&, const Op&, Mask);
-Flow set_result(Warp&, const Op&, Mask);    // op.d = op.a ? op.imm : 0; with op.b (the high half) two 16-bit values
+Flow set_result(Warp&, const Op&, Mask);  // op.d = op.a ? op.imm : 0; with op.b (the high half) two 16-bit values
 Flow mapa(Warp&, const Op&, Mask);
 Flow getctarank(Warp&, const Op&, Mask);
 Flow isspacep(Warp&, const Op&, Mask);
 Flow prefetch(Warp&, const Op&, Mask);
-Flow copy_local(Warp&, const Op&, Mask);    // ComplexExtra imm: to, from, bytes in local memory
+Flow copy_local(Warp&, const Op&, Mask);  // ComplexExtra imm: to, from, bytes in local memory
 // sync.cc
-Flow barrier(Warp&, const Op&, Mask);       // bar / barrier, all kinds
+Flow barrier(Warp&, const Op&, Mask);  // bar / barrier, all kinds
 Flow warp_sync(Warp&, const Op&, Mask);
 Flow cluster_arrive(Warp&, const Op&, Mask);
 Flow cluster_wait(Warp&, const Op&, Mask);
-Flow setmaxnreg(Warp&, const Op&, Mask);    // op.imm: count, op.small: 1 for inc
+Flow setmaxnreg(Warp&, const Op&, Mask);  // op.imm: count, op.small: 1 for inc
 Flow mbarrier_init(Warp&, const Op&, Mask);
 Flow mbarrier_inval(Warp&, const Op&, Mask);
 Flow mbarrier_arrive(Warp&, const Op&, Mask);
@@ -97,13 +97,13 @@ Flow activemask(Warp&, const Op&, Mask);
 // async_copy.cc
 Flow cp_async(Warp&, const Op&, Mask);
 Flow cp_async_commit(Warp&, const Op&, Mask);
-Flow cp_async_wait(Warp&, const Op&, Mask);      // op.imm: groups that may stay, -1: wait_all
+Flow cp_async_wait(Warp&, const Op&, Mask);  // op.imm: groups that may stay, -1: wait_all
 Flow cp_async_mbarrier_arrive(Warp&, const Op&, Mask);
-Flow bulk_copy(Warp&, const Op&, Mask);          // cp.async.bulk, cp.reduce.async.bulk
-Flow tensor_copy(Warp&, const Op&, Mask);        // cp.async.bulk.tensor, cp.reduce.async.bulk.tensor
+Flow bulk_copy(Warp&, const Op&, Mask);    // cp.async.bulk, cp.reduce.async.bulk
+Flow tensor_copy(Warp&, const Op&, Mask);  // cp.async.bulk.tensor, cp.reduce.async.bulk.tensor
 Flow tensor_prefetch(Warp&, const Op&, Mask);
 Flow bulk_commit(Warp&, const Op&, Mask);
-Flow bulk_wait(Warp&, const Op&, Mask);          // op.imm: groups that may stay
+Flow bulk_wait(Warp&, const Op&, Mask);  // op.imm: groups that may stay
 Flow st_async(Warp&, const Op&, Mask);
 Flow tensormap_replace(Warp&, const Op&, Mask);
 // matrix.cc
@@ -111,7 +111,7 @@ Flow ldmatrix(Warp&, const Op&, Mask);
 Flow stmatrix(Warp&, const Op&, Mask);
 Flow movmatrix(Warp&, const Op&, Mask);
 Flow mma(Warp&, const Op&, Mask);
-Flow wgmma(Warp&, const Op&, Mask);              // WgmmaExtra
+Flow wgmma(Warp&, const Op&, Mask);  // WgmmaExtra
 Flow wgmma_commit(Warp&, const Op&, Mask);
 Flow wgmma_wait(Warp&, const Op&, Mask);         // op.imm: groups that may stay
 Flow aligned_nothing(Warp&, const Op&, Mask);    // wgmma.fence

@@ -18,7 +18,8 @@ u32 uniform(Warp& warp, Ref ref, Mask mask, const char* what) {
   const u32 value = a[first_lane(mask)];
   for_active(mask, [&](unsigned i) {
     if (a[i] != value)
-      trap(TrapKind::kInvalidOperand, i, fmt::format("{} is {} in lane {} and {} in lane {}", what, value, first_lane(mask), a[i], i),
+      trap(TrapKind::kInvalidOperand, i,
+           fmt::format("{} is {} in lane {} and {} in lane {}", what, value, first_lane(mask), a[i], i),
            "all threads of the warp give the same barrier operands");
   });
   return value;
@@ -62,8 +63,8 @@ Flow barrier(Warp& warp, const Op& op, Mask mask) {
   const bool whole = op.b == kNoRef;
   if (b.arrived != 0 && (b.whole_cta != whole || b.expected != threads))
     trap(TrapKind::kBarrierMisuse, lane,
-         fmt::format("barrier {} is used for {} threads while others wait at it for {}", number, whole ? cta.threads : threads,
-                     b.whole_cta ? cta.threads : b.expected),
+         fmt::format("barrier {} is used for {} threads while others wait at it for {}", number,
+                     whole ? cta.threads : threads, b.whole_cta ? cta.threads : b.expected),
          "all threads at a barrier name the same thread count");
   b.whole_cta = whole;
   b.expected = threads;
@@ -71,8 +72,10 @@ Flow barrier(Warp& warp, const Op& op, Mask mask) {
   b.arrived += mask == warp.live ? kLanes : lanes;
   b.arrived_exactly += lanes;
   if (!whole && b.arrived > threads)
-    trap(TrapKind::kBarrierMisuse, lane, fmt::format("{} threads arrive at barrier {}, which is for {}", b.arrived, number, threads),
-         "exactly as many threads arrive at a barrier as its count says; give each group of warps a barrier of its own");
+    trap(
+        TrapKind::kBarrierMisuse, lane,
+        fmt::format("{} threads arrive at barrier {}, which is for {}", b.arrived, number, threads),
+        "exactly as many threads arrive at a barrier as its count says; give each group of warps a barrier of its own");
   if (reduces) {
     const Mask p = warp.predicate(x.a[0]) & mask;
     b.popc += u32(std::popcount(p));
@@ -182,7 +185,8 @@ Flow mbarrier_arrive(Warp& warp, const Op& op, Mask mask) {
     const u64 state = state_of(barrier);
     const u32 operand = op.a == kNoRef ? 1 : warp.at<u32>(op.a)[i];
     if (!expects && operand == 0)
-      trap(TrapKind::kBarrierMisuse, i, "mbarrier.arrive with count 0", "the count of an arrival is at least 1", place.offset);
+      trap(TrapKind::kBarrierMisuse, i, "mbarrier.arrive with count 0", "the count of an arrival is at least 1",
+           place.offset);
     if (expects) place.cta->mbarrier_expect_tx(barrier, operand, i);
     place.cta->mbarrier_arrive(barrier, expects ? 1 : operand, x.imm[1] != 0, i);
     if (op.d != kNoRef) warp.at<u64>(op.d)[i] = state;

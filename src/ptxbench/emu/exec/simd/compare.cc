@@ -111,11 +111,12 @@ bool holds_any(Cmp cmp, float a, float b) {
   switch (cmp) {
 #define PTXBENCH_CASE(name) \
   case Cmp::name: return holds<float, Cmp::name>(a, b);
-    PTXBENCH_CASE(kEq) PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe)
-    PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
-    PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
+    PTXBENCH_CASE(kEq)
+    PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) PTXBENCH_CASE(kEqu)
+        PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
+            PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
 #undef PTXBENCH_CASE
-    default: return false;
+                default : return false;
   }
 }
 template <bool kBf16, bool kFtz>
@@ -132,7 +133,8 @@ Flow setp_half(Warp& warp, const Op& op, Mask mask) {
   Mask low = 0, high = 0;
   for (unsigned i = 0; i < kLanes; ++i) {
     low |= Mask(holds_any(kCmp, half_value<kBf16, kFtz>(a[i]), half_value<kBf16, kFtz>(b[i]))) << i;
-    high |= Mask(kPair && holds_any(kCmp, half_value<kBf16, kFtz>(a[i] >> 16), half_value<kBf16, kFtz>(b[i] >> 16))) << i;
+    high |= Mask(kPair && holds_any(kCmp, half_value<kBf16, kFtz>(a[i] >> 16), half_value<kBf16, kFtz>(b[i] >> 16)))
+            << i;
   }
   set_predicate(warp, op.d, mask, combine(operation, low, c));
   set_predicate(warp, op.small, mask, combine(operation, kPair ? high : ~low, c));
@@ -152,11 +154,12 @@ ExecFn half_setp(Type type, Cmp cmp, bool ftz) {
   switch (cmp) {
 #define PTXBENCH_CASE(name) \
   case Cmp::name: return half_setp_for<Cmp::name>(type, ftz);
-    PTXBENCH_CASE(kEq) PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe)
-    PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
-    PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
+    PTXBENCH_CASE(kEq)
+    PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) PTXBENCH_CASE(kEqu)
+        PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
+            PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
 #undef PTXBENCH_CASE
-    default: return nullptr;
+                default : return nullptr;
   }
 }
 
@@ -165,16 +168,17 @@ ExecFn ordered(Cmp cmp) {
 #define PTXBENCH_CASE(name) \
   case Cmp::name: return setp<Load, Cmp::name>;
   switch (cmp) {
-    PTXBENCH_CASE(kEq) PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe)
-    default: return nullptr;
+    PTXBENCH_CASE(kEq)
+    PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) default
+        : return nullptr;
   }
 }
 template <class Load>
 ExecFn any(Cmp cmp) {
   switch (cmp) {
-    PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
-    PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
-    default: return ordered<Load>(cmp);
+    PTXBENCH_CASE(kEqu)
+    PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
+        PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan) default : return ordered<Load>(cmp);
   }
 #undef PTXBENCH_CASE
 }
@@ -246,12 +250,15 @@ ExecFn select_function(const ptx::Instruction& i) {
   switch (i.form) {
     case FormId::kSelp: return isa::bits(i.type(Slot::kType)) == 64 ? selp<u64> : selp<u32>;
     case FormId::kSlctInt:
-      return isa::bits(i.type(Slot::kDtype)) == 64 ? ternary<u64, u64, u64, std::int32_t, slct<u64, std::int32_t, false>>
-                                                   : ternary<u32, u32, u32, std::int32_t, slct<u32, std::int32_t, false>>;
+      return isa::bits(i.type(Slot::kDtype)) == 64
+                 ? ternary<u64, u64, u64, std::int32_t, slct<u64, std::int32_t, false>>
+                 : ternary<u32, u32, u32, std::int32_t, slct<u32, std::int32_t, false>>;
     case FormId::kSlctF32:
       if (i.has(Mod::kFtz))
-        return isa::bits(i.type(Slot::kDtype)) == 64 ? ternary<u64, u64, u64, float, slct<u64, float, true>> : ternary<u32, u32, u32, float, slct<u32, float, true>>;
-      return isa::bits(i.type(Slot::kDtype)) == 64 ? ternary<u64, u64, u64, float, slct<u64, float, false>> : ternary<u32, u32, u32, float, slct<u32, float, false>>;
+        return isa::bits(i.type(Slot::kDtype)) == 64 ? ternary<u64, u64, u64, float, slct<u64, float, true>>
+                                                     : ternary<u32, u32, u32, float, slct<u32, float, true>>;
+      return isa::bits(i.type(Slot::kDtype)) == 64 ? ternary<u64, u64, u64, float, slct<u64, float, false>>
+                                                   : ternary<u32, u32, u32, float, slct<u32, float, false>>;
     case FormId::kTestp: return i.type(Slot::kType) == Type::kF64 ? testp<double> : testp<float>;
     default: return nullptr;
   }

@@ -158,7 +158,7 @@ double saturate64(double x) { return x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0; }
 // What the exact, lane by lane conversion does; kept in op.imm. kind_*: 0 a format of numeric/, 1 f64, 2 unsigned, 3 signed integer.
 struct Descriptor {
   u8 from, to, kind_from, kind_to, integral, rounding, bits;  // bits: of the integers, source in the low nibble, log2
-  u8 flags;  // 1 satfinite, 2 relu, 4 ftz, 8 sat
+  u8 flags;                                                   // 1 satfinite, 2 relu, 4 ftz, 8 sat
 };
 static_assert(sizeof(Descriptor) == 8);
 
@@ -197,7 +197,8 @@ Flow generic_convert(Warp& warp, const Op& op, Mask mask) {
       if (options.ftz && k.kind_from == 0 && std::fabs(x) < 0x1p-126) x = std::copysign(0.0, x);
       x = round_integral(x, Mod(u16(k.integral) + u16(Mod::kRn)));
       if (k.kind_to >= 2) {
-        const double low = k.kind_to == 3 ? -std::ldexp(1.0, int(to_bits) - 1) : 0.0, high = std::ldexp(1.0, int(to_bits) - (k.kind_to == 3 ? 1 : 0));
+        const double low = k.kind_to == 3 ? -std::ldexp(1.0, int(to_bits) - 1) : 0.0,
+                     high = std::ldexp(1.0, int(to_bits) - (k.kind_to == 3 ? 1 : 0));
         if (x != x) {
           result = to_bits == 64 ? u64{1} << 63 : 0;
         } else if (x >= high) {
@@ -211,7 +212,8 @@ Flow generic_convert(Warp& warp, const Op& op, Mask mask) {
           result = std::bit_cast<u64>(x);
         } else {
           u32 bits = numeric::encode(numeric::Format(k.to), x, options);
-          if (options.ftz && numeric::Format(k.to) == numeric::Format::kF32 && (bits & 0x7f800000u) == 0) bits &= 0x80000000u;
+          if (options.ftz && numeric::Format(k.to) == numeric::Format::kF32 && (bits & 0x7f800000u) == 0)
+            bits &= 0x80000000u;
           result = bits;
         }
       }
@@ -244,7 +246,8 @@ Flow generic_pack(Warp& warp, const Op& op, Mask mask) {
       high = numeric::decode(numeric::Format(k.from), packed >> from_shift & field);
       low = numeric::decode(numeric::Format(k.from), packed & field);
     }
-    warp.at<u32>(op.d)[i] = numeric::encode(numeric::Format(k.to), high, options) << shift | numeric::encode(numeric::Format(k.to), low, options);
+    warp.at<u32>(op.d)[i] = numeric::encode(numeric::Format(k.to), high, options) << shift |
+                            numeric::encode(numeric::Format(k.to), low, options);
   }
   return Flow::kNext;
 }
@@ -255,11 +258,16 @@ inline u32 bf16_bits(float x) {
 }
 Flow pack_bf16(Warp& warp, const Op& op, Mask mask) {
   const u32 *a = warp.at<u32>(op.a), *b = warp.at<u32>(op.b);
-  for_lanes(warp.at<u32>(op.d), mask, [=](unsigned i) { return bf16_bits(std::bit_cast<float>(a[i])) << 16 | bf16_bits(std::bit_cast<float>(b[i])); });
+  for_lanes(warp.at<u32>(op.d), mask, [=](unsigned i) {
+    return bf16_bits(std::bit_cast<float>(a[i])) << 16 | bf16_bits(std::bit_cast<float>(b[i]));
+  });
   return Flow::kNext;
 }
 #if defined(__AVX2__)
-inline __m128i f16_of(const u32* values) { return _mm256_cvtps_ph(_mm256_load_ps(reinterpret_cast<const float*>(values)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline __m128i f16_of(const u32* values) {
+  return _mm256_cvtps_ph(_mm256_load_ps(reinterpret_cast<const float*>(values)),
+                         _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 #endif
 Flow pack_f16(Warp& warp, const Op& op, Mask mask) {
   const u32 *a = warp.at<u32>(op.a), *b = warp.at<u32>(op.b);
@@ -275,18 +283,21 @@ Flow pack_f16(Warp& warp, const Op& op, Mask mask) {
   }
 #else
   for (unsigned i = 0; i < kLanes; ++i)
-    packed[i] = u32(numeric::f32_to_f16(std::bit_cast<float>(a[i]))) << 16 | numeric::f32_to_f16(std::bit_cast<float>(b[i]));
+    packed[i] =
+        u32(numeric::f32_to_f16(std::bit_cast<float>(a[i]))) << 16 | numeric::f32_to_f16(std::bit_cast<float>(b[i]));
 #endif
   for_lanes(warp.at<u32>(op.d), mask, [&](unsigned i) { return packed[i]; });
   return Flow::kNext;
 }
 
 ExecFn float_to_float(const ptx::Instruction& i, Type d, Type a) {
-  const bool plain = !i.has(Mod::kFtz) && !i.has(Mod::kSat) && !i.has(Mod::kRelu) && !i.has(Mod::kSatfinite) && i.slot(Slot::kIrnd) == Mod::kNone;
+  const bool plain = !i.has(Mod::kFtz) && !i.has(Mod::kSat) && !i.has(Mod::kRelu) && !i.has(Mod::kSatfinite) &&
+                     i.slot(Slot::kIrnd) == Mod::kNone;
   const Mod rounding = i.slot(Slot::kRnd);
   const bool nearest = rounding == Mod::kNone || rounding == Mod::kRn;
   if (plain && nearest) {
-    if (d == Type::kF32 && a == Type::kF16) return unary<float, u16, [](u16 x) { return canonical(numeric::f16_to_f32(x)); }>;
+    if (d == Type::kF32 && a == Type::kF16)
+      return unary<float, u16, [](u16 x) { return canonical(numeric::f16_to_f32(x)); }>;
     if (d == Type::kF32 && a == Type::kBf16) return unary<u32, u16, [](u16 x) { return u32(x) << 16; }>;
     if (d == Type::kF64 && a == Type::kF32) return unary<double, float, [](float x) { return double(x); }>;
     if (d == Type::kF32 && a == Type::kF64) return unary<float, double, [](double x) { return canonical(float(x)); }>;
@@ -296,7 +307,8 @@ ExecFn float_to_float(const ptx::Instruction& i, Type d, Type a) {
   if (d == Type::kF32 && a == Type::kF32 && !i.has(Mod::kRelu)) {
     const bool ftz = i.has(Mod::kFtz), sat = i.has(Mod::kSat);
     if (sat && i.slot(Slot::kIrnd) == Mod::kNone)
-      return ftz ? unary<float, float, [](float x) { return saturate(flush(x)); }> : unary<float, float, [](float x) { return saturate(x); }>;
+      return ftz ? unary<float, float, [](float x) { return saturate(flush(x)); }>
+                 : unary<float, float, [](float x) { return saturate(x); }>;
   }
   return generic_convert;
 }
@@ -322,7 +334,8 @@ ExecFn convert_function(const ptx::Instruction& i, unsigned destination_bits) {
         if (rounding == Mod::kRz || rounding == Mod::kRm || rounding == Mod::kRp) return directed_rounding_function(i);
         return d == Type::kF32 ? int_to_float<float>(a) : int_to_float<double>(a);
       }
-      return isa::bits(a) == 64 ? nullptr : generic_convert;  // through binary64: one rounding as long as the integer fits there
+      return isa::bits(a) == 64 ? nullptr
+                                : generic_convert;  // through binary64: one rounding as long as the integer fits there
     }
     case FormId::kCvtFloat:
     case FormId::kCvtRelu:
@@ -365,7 +378,8 @@ std::int64_t convert_descriptor(const ptx::Instruction& i) {
   if (integral == Mod::kNone && k.kind_to >= 2 && k.kind_from < 2) integral = Mod::kRzi;
   k.integral = integral == Mod::kNone ? 0 : u8(u16(integral) - u16(Mod::kRn));
   k.rounding = u8(rounding_of(i.slot(Slot::kRnd)));
-  k.flags = u8((i.has(Mod::kSatfinite) ? 1 : 0) | (i.has(Mod::kRelu) ? 2 : 0) | (i.has(Mod::kFtz) ? 4 : 0) | (i.has(Mod::kSat) ? 8 : 0));
+  k.flags = u8((i.has(Mod::kSatfinite) ? 1 : 0) | (i.has(Mod::kRelu) ? 2 : 0) | (i.has(Mod::kFtz) ? 4 : 0) |
+               (i.has(Mod::kSat) ? 8 : 0));
   return std::bit_cast<std::int64_t>(k);
 }
 

@@ -18,29 +18,51 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 template <bool kFtz, bool kSat>
-ExecFn add_f32() { return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) + in<kFtz>(b)); }>; }
-template <bool kFtz, bool kSat>
-ExecFn sub_f32() { return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) - in<kFtz>(b)); }>; }
-template <bool kFtz, bool kSat>
-ExecFn mul_f32() { return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) * in<kFtz>(b)); }>; }
-template <bool kFtz, bool kSat>
-ExecFn fma_f32() {
-  return ternary<float, float, float, float, [](float a, float b, float c) { return out<kFtz, kSat>(std::fma(in<kFtz>(a), in<kFtz>(b), in<kFtz>(c))); }>;
+ExecFn add_f32() {
+  return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) + in<kFtz>(b)); }>;
 }
 template <bool kFtz, bool kSat>
-ExecFn div_f32() { return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) / in<kFtz>(b)); }>; }
+ExecFn sub_f32() {
+  return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) - in<kFtz>(b)); }>;
+}
 template <bool kFtz, bool kSat>
-ExecFn rcp_f32() { return unary<float, float, [](float a) { return out<kFtz, kSat>(1.0f / in<kFtz>(a)); }>; }
+ExecFn mul_f32() {
+  return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) * in<kFtz>(b)); }>;
+}
 template <bool kFtz, bool kSat>
-ExecFn sqrt_f32() { return unary<float, float, [](float a) { return out<kFtz, kSat>(std::sqrt(in<kFtz>(a))); }>; }
+ExecFn fma_f32() {
+  return ternary<float, float, float, float, [](float a, float b, float c) {
+    return out<kFtz, kSat>(std::fma(in<kFtz>(a), in<kFtz>(b), in<kFtz>(c)));
+  }>;
+}
 template <bool kFtz, bool kSat>
-ExecFn rsqrt_f32() { return unary<float, float, [](float a) { return out<kFtz, kSat>(float(1.0 / std::sqrt(double(in<kFtz>(a))))); }>; }
+ExecFn div_f32() {
+  return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) / in<kFtz>(b)); }>;
+}
 template <bool kFtz, bool kSat>
-ExecFn sin_f32() { return unary<float, float, [](float a) { return out<kFtz, kSat>(float(std::sin(double(in<kFtz>(a))))); }>; }
+ExecFn rcp_f32() {
+  return unary<float, float, [](float a) { return out<kFtz, kSat>(1.0f / in<kFtz>(a)); }>;
+}
 template <bool kFtz, bool kSat>
-ExecFn cos_f32() { return unary<float, float, [](float a) { return out<kFtz, kSat>(float(std::cos(double(in<kFtz>(a))))); }>; }
+ExecFn sqrt_f32() {
+  return unary<float, float, [](float a) { return out<kFtz, kSat>(std::sqrt(in<kFtz>(a))); }>;
+}
 template <bool kFtz, bool kSat>
-ExecFn lg2_f32() { return unary<float, float, [](float a) { return out<kFtz, kSat>(float(std::log2(double(in<kFtz>(a))))); }>; }
+ExecFn rsqrt_f32() {
+  return unary<float, float, [](float a) { return out<kFtz, kSat>(float(1.0 / std::sqrt(double(in<kFtz>(a))))); }>;
+}
+template <bool kFtz, bool kSat>
+ExecFn sin_f32() {
+  return unary<float, float, [](float a) { return out<kFtz, kSat>(float(std::sin(double(in<kFtz>(a))))); }>;
+}
+template <bool kFtz, bool kSat>
+ExecFn cos_f32() {
+  return unary<float, float, [](float a) { return out<kFtz, kSat>(float(std::cos(double(in<kFtz>(a))))); }>;
+}
+template <bool kFtz, bool kSat>
+ExecFn lg2_f32() {
+  return unary<float, float, [](float a) { return out<kFtz, kSat>(float(std::log2(double(in<kFtz>(a))))); }>;
+}
 
 // 2^x = 2^n * 2^f with n the nearest integer and f in [-1/2, 1/2]; the polynomial is the Taylor series of 2^f to degree 7, whose
 // remainder is below 2^-31. The scaling goes in two steps so that denormal results are rounded once and overflow is exact.
@@ -65,7 +87,9 @@ inline float exp2_f32(float x) {
   return p * scale1 * scale2;
 }
 template <bool kFtz, bool kSat>
-ExecFn ex2_f32() { return unary<float, float, [](float a) { return out<kFtz, kSat>(exp2_f32(in<kFtz>(a))); }>; }
+ExecFn ex2_f32() {
+  return unary<float, float, [](float a) { return out<kFtz, kSat>(exp2_f32(in<kFtz>(a))); }>;
+}
 
 inline float tanh_f32(float a) { return canonical(float(std::tanh(double(a)))); }
 
@@ -94,9 +118,14 @@ inline float min_max(float a, float b) {
 template <bool kMax, bool kFtz>
 ExecFn min_max_f32(const ptx::Instruction& i) {
   const bool nan = i.has(Mod::kPropagateNan), absolute = i.has(Mod::kAbs), xorsign = i.has(Mod::kXorsign);
-  if (xorsign) return nan ? binary<float, float, float, min_max<kMax, kFtz, true, true, true>> : binary<float, float, float, min_max<kMax, kFtz, false, true, true>>;
-  if (absolute) return nan ? binary<float, float, float, min_max<kMax, kFtz, true, true, false>> : binary<float, float, float, min_max<kMax, kFtz, false, true, false>>;
-  return nan ? binary<float, float, float, min_max<kMax, kFtz, true, false, false>> : binary<float, float, float, min_max<kMax, kFtz, false, false, false>>;
+  if (xorsign)
+    return nan ? binary<float, float, float, min_max<kMax, kFtz, true, true, true>>
+               : binary<float, float, float, min_max<kMax, kFtz, false, true, true>>;
+  if (absolute)
+    return nan ? binary<float, float, float, min_max<kMax, kFtz, true, true, false>>
+               : binary<float, float, float, min_max<kMax, kFtz, false, true, false>>;
+  return nan ? binary<float, float, float, min_max<kMax, kFtz, true, false, false>>
+             : binary<float, float, float, min_max<kMax, kFtz, false, false, false>>;
 }
 template <bool kMax>
 inline double pick64(double a, double b) {
@@ -125,14 +154,22 @@ template <bool kFtz>
 ExecFn packed_f32(FormId form) {
   switch (form) {
     case FormId::kAddF32x2:
-      return binary<u64, u64, u64, [](u64 a, u64 b) { return both<[](float x, float y, float) { return out<kFtz, false>(in<kFtz>(x) + in<kFtz>(y)); }>(a, b, 0); }>;
+      return binary<u64, u64, u64, [](u64 a, u64 b) {
+        return both<[](float x, float y, float) { return out<kFtz, false>(in<kFtz>(x) + in<kFtz>(y)); }>(a, b, 0);
+      }>;
     case FormId::kSubF32x2:
-      return binary<u64, u64, u64, [](u64 a, u64 b) { return both<[](float x, float y, float) { return out<kFtz, false>(in<kFtz>(x) - in<kFtz>(y)); }>(a, b, 0); }>;
+      return binary<u64, u64, u64, [](u64 a, u64 b) {
+        return both<[](float x, float y, float) { return out<kFtz, false>(in<kFtz>(x) - in<kFtz>(y)); }>(a, b, 0);
+      }>;
     case FormId::kMulF32x2:
-      return binary<u64, u64, u64, [](u64 a, u64 b) { return both<[](float x, float y, float) { return out<kFtz, false>(in<kFtz>(x) * in<kFtz>(y)); }>(a, b, 0); }>;
+      return binary<u64, u64, u64, [](u64 a, u64 b) {
+        return both<[](float x, float y, float) { return out<kFtz, false>(in<kFtz>(x) * in<kFtz>(y)); }>(a, b, 0);
+      }>;
     default:
       return ternary<u64, u64, u64, u64, [](u64 a, u64 b, u64 c) {
-        return both<[](float x, float y, float z) { return out<kFtz, false>(std::fma(in<kFtz>(x), in<kFtz>(y), in<kFtz>(z))); }>(a, b, c);
+        return both<[](float x, float y, float z) {
+          return out<kFtz, false>(std::fma(in<kFtz>(x), in<kFtz>(y), in<kFtz>(z)));
+        }>(a, b, c);
       }>;
   }
 }
@@ -170,7 +207,8 @@ ExecFn f64_form(const ptx::Instruction& i) {
     case FormId::kSubF64: return binary<double, double, double, [](double a, double b) { return a - b; }>;
     case FormId::kMulF64: return binary<double, double, double, [](double a, double b) { return a * b; }>;
     case FormId::kFmaF64:
-    case FormId::kMadF64: return ternary<double, double, double, double, [](double a, double b, double c) { return std::fma(a, b, c); }>;
+    case FormId::kMadF64:
+      return ternary<double, double, double, double, [](double a, double b, double c) { return std::fma(a, b, c); }>;
     case FormId::kDivF64: return binary<double, double, double, [](double a, double b) { return a / b; }>;
     case FormId::kRcpF64: return unary<double, double, [](double a) { return 1.0 / a; }>;
     case FormId::kRcpApproxF64: return unary<double, double, gross_rcp>;
@@ -179,7 +217,7 @@ ExecFn f64_form(const ptx::Instruction& i) {
     case FormId::kMinF64: return binary<double, double, double, pick64<false>>;
     case FormId::kMaxF64: return binary<double, double, double, pick64<true>>;
     case FormId::kAbsF64: return unary<u64, u64, [](u64 a) { return a & ~(u64{1} << 63); }>;
-    case FormId::kNegF64: return unary<u64, u64, [](u64 a) { return a ^ u64{1} << 63; }>;
+    case FormId::kNegF64: return unary<u64, u64, [](u64 a) { return a ^ u64 { 1 } << 63; }>;
     default: return nullptr;
   }
 }
@@ -198,9 +236,11 @@ ExecFn float_function(const ptx::Instruction& i) {
     case FormId::kMinF32: return ftz ? min_max_f32<false, true>(i) : min_max_f32<false, false>(i);
     case FormId::kMaxF32: return ftz ? min_max_f32<true, true>(i) : min_max_f32<true, false>(i);
     case FormId::kAbsF32:
-      return ftz ? unary<float, float, [](float a) { return std::fabs(flush(a)); }> : unary<u32, u32, [](u32 a) { return a & 0x7fffffffu; }>;
+      return ftz ? unary<float, float, [](float a) { return std::fabs(flush(a)); }>
+                 : unary<u32, u32, [](u32 a) { return a & 0x7fffffffu; }>;
     case FormId::kNegF32:
-      return ftz ? unary<float, float, [](float a) { return -flush(a); }> : unary<u32, u32, [](u32 a) { return a ^ 0x80000000u; }>;
+      return ftz ? unary<float, float, [](float a) { return -flush(a); }>
+                 : unary<u32, u32, [](u32 a) { return a ^ 0x80000000u; }>;
     case FormId::kTanhF32: return unary<float, float, tanh_f32>;
     case FormId::kCopysign:  // copysign d, a, b: the sign of a on b
       return i.type(Slot::kType) == Type::kF64

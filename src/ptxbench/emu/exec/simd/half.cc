@@ -1,9 +1,9 @@
 // Half precision: f16, f16x2, bf16, bf16x2. PTX ISA 9.7.4. Sums, products and quotients of two halves are exact or rounded far
 // below the half's precision in binary32, so computing there and rounding once more gives the correctly rounded result;
 // a fused multiply-add does not, and uses the exact routine.
+#include "ptxbench/numeric/half.h"
 #include "ptxbench/emu/exec/simd/chapters.h"
 #include "ptxbench/emu/exec/simd/lanes.h"
-#include "ptxbench/numeric/half.h"
 
 namespace ptxbench::emu::PTXBENCH_EXEC_NAMESPACE {
 namespace {
@@ -41,16 +41,26 @@ inline u16 finish(float x) {
   return kFtz ? H::flush(r) : r;
 }
 template <class H, bool kFtz>
-inline float start(u16 x) { return H::widen(kFtz ? H::flush(x) : x); }
+inline float start(u16 x) {
+  return H::widen(kFtz ? H::flush(x) : x);
+}
 
 template <class H, bool kFtz, bool kSat>
-u16 add(u16 a, u16 b) { return finish<H, kFtz, kSat>(start<H, kFtz>(a) + start<H, kFtz>(b)); }
+u16 add(u16 a, u16 b) {
+  return finish<H, kFtz, kSat>(start<H, kFtz>(a) + start<H, kFtz>(b));
+}
 template <class H, bool kFtz, bool kSat>
-u16 sub(u16 a, u16 b) { return finish<H, kFtz, kSat>(start<H, kFtz>(a) - start<H, kFtz>(b)); }
+u16 sub(u16 a, u16 b) {
+  return finish<H, kFtz, kSat>(start<H, kFtz>(a) - start<H, kFtz>(b));
+}
 template <class H, bool kFtz, bool kSat>
-u16 mul(u16 a, u16 b) { return finish<H, kFtz, kSat>(start<H, kFtz>(a) * start<H, kFtz>(b)); }
+u16 mul(u16 a, u16 b) {
+  return finish<H, kFtz, kSat>(start<H, kFtz>(a) * start<H, kFtz>(b));
+}
 template <class H, bool kFtz, bool kSat, bool kRelu>
-u16 fma(u16 a, u16 b, u16 c) { return numeric::half_fma(H::kFormat, a, b, c, {kFtz, kSat, kRelu}); }
+u16 fma(u16 a, u16 b, u16 c) {
+  return numeric::half_fma(H::kFormat, a, b, c, {kFtz, kSat, kRelu});
+}
 
 template <class H, bool kMax, bool kFtz, bool kNan, bool kXor, bool kAbs>
 [[gnu::noinline]] u16 min_max(u16 a, u16 b) {
@@ -77,35 +87,60 @@ template <class H, bool kMax, bool kFtz, bool kNan, bool kXor, bool kAbs>
 }
 
 template <auto F>
-u32 pair2(u32 a, u32 b) { return u32(F(u16(a), u16(b))) | u32(F(u16(a >> 16), u16(b >> 16))) << 16; }
+u32 pair2(u32 a, u32 b) {
+  return u32(F(u16(a), u16(b))) | u32(F(u16(a >> 16), u16(b >> 16))) << 16;
+}
 template <auto F>
-u32 pair3(u32 a, u32 b, u32 c) { return u32(F(u16(a), u16(b), u16(c))) | u32(F(u16(a >> 16), u16(b >> 16), u16(c >> 16))) << 16; }
+u32 pair3(u32 a, u32 b, u32 c) {
+  return u32(F(u16(a), u16(b), u16(c))) | u32(F(u16(a >> 16), u16(b >> 16), u16(c >> 16))) << 16;
+}
 template <auto F>
-u32 pair1(u32 a) { return u32(F(u16(a))) | u32(F(u16(a >> 16))) << 16; }
+u32 pair1(u32 a) {
+  return u32(F(u16(a))) | u32(F(u16(a >> 16))) << 16;
+}
 
 template <auto F>
-ExecFn fn1(bool packed) { return packed ? unary<u32, u32, pair1<F>> : unary<u16, u16, F>; }
+ExecFn fn1(bool packed) {
+  return packed ? unary<u32, u32, pair1<F>> : unary<u16, u16, F>;
+}
 template <auto F>
-ExecFn fn2(bool packed) { return packed ? binary<u32, u32, u32, pair2<F>> : binary<u16, u16, u16, F>; }
+ExecFn fn2(bool packed) {
+  return packed ? binary<u32, u32, u32, pair2<F>> : binary<u16, u16, u16, F>;
+}
 template <auto F>
-ExecFn fn3(bool packed) { return packed ? ternary<u32, u32, u32, u32, pair3<F>> : ternary<u16, u16, u16, u16, F>; }
+ExecFn fn3(bool packed) {
+  return packed ? ternary<u32, u32, u32, u32, pair3<F>> : ternary<u16, u16, u16, u16, F>;
+}
 
 // ex2.approx and tanh.approx of halves: computed in binary32 or better and rounded once.
 template <class H, bool kFtz>
-u16 ex2(u16 a) { return finish<H, kFtz, false>(std::exp2(start<H, kFtz>(a))); }
+u16 ex2(u16 a) {
+  return finish<H, kFtz, false>(std::exp2(start<H, kFtz>(a)));
+}
 template <class H>
-u16 tanh(u16 a) { return H::narrow(float(std::tanh(double(H::widen(a))))); }
+u16 tanh(u16 a) {
+  return H::narrow(float(std::tanh(double(H::widen(a)))));
+}
 template <bool kFtz>
-u16 neg_f16(u16 a) { return u16((kFtz ? F16::flush(a) : a) ^ 0x8000); }
+u16 neg_f16(u16 a) {
+  return u16((kFtz ? F16::flush(a) : a) ^ 0x8000);
+}
 template <bool kFtz>
-u16 abs_f16(u16 a) { return u16((kFtz ? F16::flush(a) : a) & 0x7fff); }
+u16 abs_f16(u16 a) {
+  return u16((kFtz ? F16::flush(a) : a) & 0x7fff);
+}
 
 template <class H, bool kMax, bool kFtz>
 ExecFn min_max_for(const ptx::Instruction& i, bool packed) {
   const bool nan = i.has(Mod::kPropagateNan);
-  if (i.has(Mod::kXorsign)) return nan ? fn2<min_max<H, kMax, kFtz, true, true, true>>(packed) : fn2<min_max<H, kMax, kFtz, false, true, true>>(packed);
-  if (i.has(Mod::kAbs)) return nan ? fn2<min_max<H, kMax, kFtz, true, false, true>>(packed) : fn2<min_max<H, kMax, kFtz, false, false, true>>(packed);
-  return nan ? fn2<min_max<H, kMax, kFtz, true, false, false>>(packed) : fn2<min_max<H, kMax, kFtz, false, false, false>>(packed);
+  if (i.has(Mod::kXorsign))
+    return nan ? fn2<min_max<H, kMax, kFtz, true, true, true>>(packed)
+               : fn2<min_max<H, kMax, kFtz, false, true, true>>(packed);
+  if (i.has(Mod::kAbs))
+    return nan ? fn2<min_max<H, kMax, kFtz, true, false, true>>(packed)
+               : fn2<min_max<H, kMax, kFtz, false, false, true>>(packed);
+  return nan ? fn2<min_max<H, kMax, kFtz, true, false, false>>(packed)
+             : fn2<min_max<H, kMax, kFtz, false, false, false>>(packed);
 }
 
 template <bool kFtz, bool kSat>
@@ -131,7 +166,9 @@ ExecFn bf16_form(const ptx::Instruction& i, bool packed) {
     case FormId::kAddBf16: return fn2<add<Bf16, false, false>>(packed);
     case FormId::kSubBf16: return fn2<sub<Bf16, false, false>>(packed);
     case FormId::kMulBf16: return fn2<mul<Bf16, false, false>>(packed);
-    case FormId::kFmaBf16: return i.has(Mod::kRelu) ? fn3<fma<Bf16, false, false, true>>(packed) : fn3<fma<Bf16, false, false, false>>(packed);
+    case FormId::kFmaBf16:
+      return i.has(Mod::kRelu) ? fn3<fma<Bf16, false, false, true>>(packed)
+                               : fn3<fma<Bf16, false, false, false>>(packed);
     case FormId::kNegBf16: return fn1<neg_f16<false>>(packed);
     case FormId::kAbsBf16: return fn1<abs_f16<false>>(packed);
     case FormId::kMinBf16: return min_max_for<Bf16, false, false>(i, packed);

@@ -54,39 +54,67 @@ T remainder(T a, T b) {
   return T(a % b);
 }
 
-#define PTXBENCH_PER_TYPE(expression)                      \
-  switch (type) {                                          \
-    case Type::kU16: { using T = u16; return expression; } \
-    case Type::kU32: { using T = u32; return expression; } \
-    case Type::kU64: { using T = u64; return expression; } \
-    case Type::kS16: { using T = s16; return expression; } \
-    case Type::kS32: { using T = s32; return expression; } \
-    case Type::kS64: { using T = s64; return expression; } \
-    default: return nullptr;                               \
+#define PTXBENCH_PER_TYPE(expression) \
+  switch (type) {                     \
+    case Type::kU16: {                \
+      using T = u16;                  \
+      return expression;              \
+    }                                 \
+    case Type::kU32: {                \
+      using T = u32;                  \
+      return expression;              \
+    }                                 \
+    case Type::kU64: {                \
+      using T = u64;                  \
+      return expression;              \
+    }                                 \
+    case Type::kS16: {                \
+      using T = s16;                  \
+      return expression;              \
+    }                                 \
+    case Type::kS32: {                \
+      using T = s32;                  \
+      return expression;              \
+    }                                 \
+    case Type::kS64: {                \
+      using T = s64;                  \
+      return expression;              \
+    }                                 \
+    default: return nullptr;          \
   }
-#define PTXBENCH_PER_WIDTH(expression)                                       \
-  switch (isa::bits(type)) {                                                 \
-    case 16: { using T = u16; return expression; }                           \
-    case 32: { using T = u32; return expression; }                           \
-    case 64: { using T = u64; return expression; }                           \
-    default: return nullptr;                                                 \
+#define PTXBENCH_PER_WIDTH(expression) \
+  switch (isa::bits(type)) {           \
+    case 16: {                         \
+      using T = u16;                   \
+      return expression;               \
+    }                                  \
+    case 32: {                         \
+      using T = u32;                   \
+      return expression;               \
+    }                                  \
+    case 64: {                         \
+      using T = u64;                   \
+      return expression;               \
+    }                                  \
+    default: return nullptr;           \
   }
 
-ExecFn add(Type type) { PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a + b); }>)) }
-ExecFn sub(Type type) { PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a - b); }>)) }
-ExecFn mul_lo(Type type) { PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return wrap_mul(a, b); }>)) }
-ExecFn mul_hi(Type type) { PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return high_mul(a, b); }>)) }
-ExecFn mad_lo(Type type) { PTXBENCH_PER_WIDTH((ternary<T, T, T, T, [](T a, T b, T c) { return T(wrap_mul(a, b) + c); }>)) }
-ExecFn mad_hi(Type type) {
-  PTXBENCH_PER_TYPE((ternary<T, T, T, T, [](T a, T b, T c) { return T(Unsigned<T>(high_mul(a, b)) + Unsigned<T>(c)); }>))
-}
-ExecFn div(Type type) { PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return divide(a, b); }>)) }
-ExecFn rem(Type type) { PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return remainder(a, b); }>)) }
-ExecFn min(Type type) { PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return a < b ? a : b; }>)) }
-ExecFn max(Type type) { PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return (a > b) ? a : b; }>)) }
-ExecFn sad(Type type) {
+ExecFn add(Type type){PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a + b); }>))} ExecFn
+    sub(Type type){PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a - b); }>))} ExecFn
+    mul_lo(Type type){PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return wrap_mul(a, b); }>))} ExecFn
+    mul_hi(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return high_mul(a, b); }>))} ExecFn
+    mad_lo(Type type){
+        PTXBENCH_PER_WIDTH((ternary<T, T, T, T, [](T a, T b, T c) { return T(wrap_mul(a, b) + c); }>))} ExecFn
+    mad_hi(Type type){PTXBENCH_PER_TYPE(
+        (ternary<T, T, T, T, [](T a, T b, T c) { return T(Unsigned<T>(high_mul(a, b)) + Unsigned<T>(c)); }>))} ExecFn
+    div(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return divide(a, b); }>))} ExecFn
+    rem(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return remainder(a, b); }>))} ExecFn
+    min(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return a < b ? a : b; }>))} ExecFn
+    max(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return (a > b) ? a : b; }>))} ExecFn
+    sad(Type type) {
   PTXBENCH_PER_TYPE((ternary<T, T, T, T, [](T a, T b, T c) {
-    return T(Unsigned<T>(c) + (a < b ? Unsigned<T>(Unsigned<T>(b) - Unsigned<T>(a)) : Unsigned<T>(Unsigned<T>(a) - Unsigned<T>(b))));
+    return T(Unsigned<T>(c) +
+             (a < b ? Unsigned<T>(Unsigned<T>(b) - Unsigned<T>(a)) : Unsigned<T>(Unsigned<T>(a) - Unsigned<T>(b))));
   }>))
 }
 template <class T>
@@ -94,9 +122,11 @@ T absolute(T a) {
   return T(a < 0 ? Unsigned<T>(0 - Unsigned<T>(a)) : Unsigned<T>(a));
 }
 ExecFn abs(Type type) {
-  return type == Type::kS16 ? unary<s16, s16, absolute<s16>> : type == Type::kS32 ? unary<s32, s32, absolute<s32>> : unary<s64, s64, absolute<s64>>;
+  return type == Type::kS16   ? unary<s16, s16, absolute<s16>>
+         : type == Type::kS32 ? unary<s32, s32, absolute<s32>>
+                              : unary<s64, s64, absolute<s64>>;
 }
-ExecFn neg(Type type) { PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(0 - a); }>)) }
+ExecFn neg(Type type){PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(0 - a); }>))}
 
 ExecFn mul_wide(Type type) {
   switch (type) {
@@ -130,7 +160,8 @@ u32 product24(T a, T b) {
   return u32(kHigh ? product >> 16 : product);
 }
 ExecFn mul24(Type type, bool high) {
-  if (type == Type::kU32) return high ? binary<u32, u32, u32, product24<u32, true>> : binary<u32, u32, u32, product24<u32, false>>;
+  if (type == Type::kU32)
+    return high ? binary<u32, u32, u32, product24<u32, true>> : binary<u32, u32, u32, product24<u32, false>>;
   return high ? binary<u32, s32, s32, product24<s32, true>> : binary<u32, s32, s32, product24<s32, false>>;
 }
 ExecFn mad24(Type type, bool high) {
@@ -156,8 +187,10 @@ ExecFn min_max_relu(Type type, bool relu) {
   switch (type) {
     case Type::kU16x2: return binary<u32, u32, u32, halves<u16, min_max<u16, kMax, false>>>;
     case Type::kS16x2:
-      return relu ? binary<u32, u32, u32, halves<s16, min_max<s16, kMax, true>>> : binary<u32, u32, u32, halves<s16, min_max<s16, kMax, false>>>;
-    case Type::kS32: return relu ? binary<s32, s32, s32, min_max<s32, kMax, true>> : binary<s32, s32, s32, min_max<s32, kMax, false>>;
+      return relu ? binary<u32, u32, u32, halves<s16, min_max<s16, kMax, true>>>
+                  : binary<u32, u32, u32, halves<s16, min_max<s16, kMax, false>>>;
+    case Type::kS32:
+      return relu ? binary<s32, s32, s32, min_max<s32, kMax, true>> : binary<s32, s32, s32, min_max<s32, kMax, false>>;
     default: return nullptr;
   }
 }
@@ -187,7 +220,8 @@ T extract_field(T a, u32 b, u32 c) {
   constexpr u32 width = sizeof(T) * 8;
   const u32 position = b & 0xff, length = c & 0xff;
   using U = Unsigned<T>;
-  const bool sign_bit = std::is_signed_v<T> && length != 0 && (U(a) >> (position + length - 1 < width ? position + length - 1 : width - 1) & 1) != 0;
+  const bool sign_bit = std::is_signed_v<T> && length != 0 &&
+                        (U(a) >> (position + length - 1 < width ? position + length - 1 : width - 1) & 1) != 0;
   const U fill = sign_bit ? U(~U(0)) : U(0);
   if (length == 0) return 0;
   U field = position < width ? U(U(a) >> position) : U(0);
@@ -242,9 +276,12 @@ u32 dot(u32 a, u32 b, u32 c, unsigned half) {
 }
 template <bool kFour, unsigned kHalf>
 ExecFn dot_for(bool a_signed, bool b_signed) {
-  if (a_signed && b_signed) return ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return dot<s32, s32, kFour>(a, b, c, kHalf); }>;
-  if (a_signed) return ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return dot<s32, u32, kFour>(a, b, c, kHalf); }>;
-  if (b_signed) return ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return dot<u32, s32, kFour>(a, b, c, kHalf); }>;
+  if (a_signed && b_signed)
+    return ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return dot<s32, s32, kFour>(a, b, c, kHalf); }>;
+  if (a_signed)
+    return ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return dot<s32, u32, kFour>(a, b, c, kHalf); }>;
+  if (b_signed)
+    return ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return dot<u32, s32, kFour>(a, b, c, kHalf); }>;
   return ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return dot<u32, u32, kFour>(a, b, c, kHalf); }>;
 }
 
@@ -278,8 +315,8 @@ T shift_right(T a, u32 n) {
   if (!std::is_signed_v<T> && n >= sizeof(T) * 8) return 0;
   return T(a >> n);
 }
-ExecFn shl(Type type) { PTXBENCH_PER_WIDTH((binary<T, T, u32, [](T a, u32 n) { return shift_left(a, n); }>)) }
-ExecFn shr(Type type) {
+ExecFn shl(Type type){PTXBENCH_PER_WIDTH((binary<T, T, u32, [](T a, u32 n) { return shift_left(a, n); }>))} ExecFn
+    shr(Type type) {
   switch (type) {
     case Type::kS16: return binary<s16, s16, u32, [](s16 a, u32 n) { return shift_right(a, n); }>;
     case Type::kS32: return binary<s32, s32, u32, [](s32 a, u32 n) { return shift_right(a, n); }>;
@@ -296,8 +333,9 @@ ExecFn logic(Mod operation, Type type) {
     default: PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a ^ b); }>))
   }
 }
-ExecFn bit_not(Type type) { PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(~a); }>)) }
-ExecFn cnot(Type type) { PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(a == 0 ? 1 : 0); }>)) }
+ExecFn bit_not(Type type){PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(~a); }>))} ExecFn cnot(Type type) {
+  PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(a == 0 ? 1 : 0); }>))
+}
 
 template <auto F>
 Flow predicate_logic(Warp& warp, const Op& op, Mask mask) {
@@ -309,7 +347,7 @@ u32 find_nth_set(u32 mask, u32 base, u32 offset) {
   const s32 n = s32(offset);
   if (n == 0) return base < 32 && (mask >> base & 1) != 0 ? base : 0xffffffffu;
   s32 count = n > 0 ? n : -n;
-  for (s32 position = s32(base & 31); position >= 0 && position < 32; position += n > 0 ? 1 : -1)
+  for (s32 position = s32(base & 31); position >= 0 && position<32; position += n> 0 ? 1 : -1)
     if ((mask >> position & 1) != 0 && --count == 0) return u32(position);
   return 0xffffffffu;
 }
@@ -397,12 +435,16 @@ ExecFn carry_form(const ptx::Instruction& i, Type type) {
   const bool set = i.has(Mod::kCc), high = i.has(Mod::kHi);
   switch (i.form) {
     case FormId::kAddCc: return carry_for<CarryKind::kAdd, false, true>(type);
-    case FormId::kAddc: return set ? carry_for<CarryKind::kAdd, true, true>(type) : carry_for<CarryKind::kAdd, true, false>(type);
+    case FormId::kAddc:
+      return set ? carry_for<CarryKind::kAdd, true, true>(type) : carry_for<CarryKind::kAdd, true, false>(type);
     case FormId::kSubCc: return carry_for<CarryKind::kSub, false, true>(type);
-    case FormId::kSubc: return set ? carry_for<CarryKind::kSub, true, true>(type) : carry_for<CarryKind::kSub, true, false>(type);
-    case FormId::kMadCc: return high ? carry_for<CarryKind::kMadHi, false, true>(type) : carry_for<CarryKind::kMadLo, false, true>(type);
+    case FormId::kSubc:
+      return set ? carry_for<CarryKind::kSub, true, true>(type) : carry_for<CarryKind::kSub, true, false>(type);
+    case FormId::kMadCc:
+      return high ? carry_for<CarryKind::kMadHi, false, true>(type) : carry_for<CarryKind::kMadLo, false, true>(type);
     default:
-      if (set) return high ? carry_for<CarryKind::kMadHi, true, true>(type) : carry_for<CarryKind::kMadLo, true, true>(type);
+      if (set)
+        return high ? carry_for<CarryKind::kMadHi, true, true>(type) : carry_for<CarryKind::kMadLo, true, true>(type);
       return high ? carry_for<CarryKind::kMadHi, true, false>(type) : carry_for<CarryKind::kMadLo, true, false>(type);
   }
 }
@@ -410,8 +452,12 @@ ExecFn carry_form(const ptx::Instruction& i, Type type) {
 ExecFn bits_form(const ptx::Instruction& i, Type type) {
   const bool wide = isa::bits(type) == 64, clamp = i.has(Mod::kClamp);
   switch (i.form) {
-    case FormId::kPopc: return wide ? unary<u32, u64, [](u64 a) { return u32(std::popcount(a)); }> : unary<u32, u32, [](u32 a) { return u32(std::popcount(a)); }>;
-    case FormId::kClz: return wide ? unary<u32, u64, [](u64 a) { return u32(std::countl_zero(a)); }> : unary<u32, u32, [](u32 a) { return u32(std::countl_zero(a)); }>;
+    case FormId::kPopc:
+      return wide ? unary<u32, u64, [](u64 a) { return u32(std::popcount(a)); }>
+                  : unary<u32, u32, [](u32 a) { return u32(std::popcount(a)); }>;
+    case FormId::kClz:
+      return wide ? unary<u32, u64, [](u64 a) { return u32(std::countl_zero(a)); }>
+                  : unary<u32, u32, [](u32 a) { return u32(std::countl_zero(a)); }>;
     case FormId::kBfind: return bfind(type, i.has(Mod::kShiftamt));
     case FormId::kBrev: return wide ? unary<u64, u64, reverse_bits<u64>> : unary<u32, u32, reverse_bits<u32>>;
     case FormId::kBfe:
@@ -421,14 +467,20 @@ ExecFn bits_form(const ptx::Instruction& i, Type type) {
       return ternary<s64, s64, u32, u32, extract_field<s64>>;
     case FormId::kBfi: return wide ? bfi<u64> : bfi<u32>;
     case FormId::kBmsk:
-      return clamp ? binary<u32, u32, u32, [](u32 a, u32 b) { return bit_mask(a, b, true); }> : binary<u32, u32, u32, [](u32 a, u32 b) { return bit_mask(a, b, false); }>;
+      return clamp ? binary<u32, u32, u32, [](u32 a, u32 b) { return bit_mask(a, b, true); }>
+                   : binary<u32, u32, u32, [](u32 a, u32 b) { return bit_mask(a, b, false); }>;
     case FormId::kSzext:
       if (type == Type::kU32)
-        return clamp ? binary<u32, u32, u32, [](u32 a, u32 b) { return extend(a, b, true); }> : binary<u32, u32, u32, [](u32 a, u32 b) { return extend(a, b, false); }>;
-      return clamp ? binary<s32, s32, u32, [](s32 a, u32 b) { return extend(a, b, true); }> : binary<s32, s32, u32, [](s32 a, u32 b) { return extend(a, b, false); }>;
+        return clamp ? binary<u32, u32, u32, [](u32 a, u32 b) { return extend(a, b, true); }>
+                     : binary<u32, u32, u32, [](u32 a, u32 b) { return extend(a, b, false); }>;
+      return clamp ? binary<s32, s32, u32, [](s32 a, u32 b) { return extend(a, b, true); }>
+                   : binary<s32, s32, u32, [](s32 a, u32 b) { return extend(a, b, false); }>;
     case FormId::kShf:
-      if (i.has(Mod::kL)) return clamp ? ternary<u32, u32, u32, u32, funnel<true, true>> : ternary<u32, u32, u32, u32, funnel<true, false>>;
-      return clamp ? ternary<u32, u32, u32, u32, funnel<false, true>> : ternary<u32, u32, u32, u32, funnel<false, false>>;
+      if (i.has(Mod::kL))
+        return clamp ? ternary<u32, u32, u32, u32, funnel<true, true>>
+                     : ternary<u32, u32, u32, u32, funnel<true, false>>;
+      return clamp ? ternary<u32, u32, u32, u32, funnel<false, true>>
+                   : ternary<u32, u32, u32, u32, funnel<false, false>>;
     default: return nullptr;
   }
 }
@@ -447,11 +499,14 @@ ExecFn integer_function(const ptx::Instruction& i) {
     case FormId::kMulInt: return high ? mul_hi(type) : mul_lo(type);
     case FormId::kMulWide: return mul_wide(type);
     case FormId::kMadInt: return high ? mad_hi(type) : mad_lo(type);
-    case FormId::kMadSatInt: return ternary<s32, s32, s32, s32, [](s32 a, s32 b, s32 c) { return saturated(s64(high_mul(a, b)) + c); }>;
+    case FormId::kMadSatInt:
+      return ternary<s32, s32, s32, s32, [](s32 a, s32 b, s32 c) { return saturated(s64(high_mul(a, b)) + c); }>;
     case FormId::kMadWide: return mad_wide(type);
     case FormId::kMul24: return mul24(type, high);
     case FormId::kMad24: return mad24(type, high);
-    case FormId::kMad24Sat: return ternary<s32, s32, s32, s32, [](s32 a, s32 b, s32 c) { return saturated(s64(s32(product24<s32, true>(a, b))) + c); }>;
+    case FormId::kMad24Sat:
+      return ternary<s32, s32, s32, s32,
+                     [](s32 a, s32 b, s32 c) { return saturated(s64(s32(product24<s32, true>(a, b))) + c); }>;
     case FormId::kSad: return sad(type);
     case FormId::kDivInt: return div(type);
     case FormId::kRemInt: return rem(type);
@@ -495,10 +550,13 @@ ExecFn integer_function(const ptx::Instruction& i) {
     case FormId::kShr: return shr(type);
     case FormId::kPrmt: return prmt(i.slot(Slot::kMode));
     case FormId::kVabsdiff4: {
-      const bool unsigned_only = i.type(Slot::kAtype) == Type::kU32 && i.type(Slot::kBtype) == Type::kU32 && !i.has(Mod::kSat);
+      const bool unsigned_only =
+          i.type(Slot::kAtype) == Type::kU32 && i.type(Slot::kBtype) == Type::kU32 && !i.has(Mod::kSat);
       if (!unsigned_only) return nullptr;
-      return i.has(Mod::kAdd) ? ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return absolute_difference4(a, b, c, true); }>
-                              : ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return absolute_difference4(a, b, c, false); }>;
+      return i.has(Mod::kAdd)
+                 ? ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return absolute_difference4(a, b, c, true); }>
+                 : ternary<u32, u32, u32, u32,
+                           [](u32 a, u32 b, u32 c) { return absolute_difference4(a, b, c, false); }>;
     }
     default: return nullptr;
   }

@@ -67,7 +67,8 @@ template <class D, class A, class B, auto F>
 Flow binary(Warp& warp, const Op& op, Mask mask) {
   const Cell<A>* a = warp.at<Cell<A>>(op.a);
   const Cell<B>* b = warp.at<Cell<B>>(op.b);
-  for_lanes(warp.at<Cell<D>>(op.d), mask, [=](unsigned i) { return to_cell<D>(F(from_cell<A>(a[i]), from_cell<B>(b[i]))); });
+  for_lanes(warp.at<Cell<D>>(op.d), mask,
+            [=](unsigned i) { return to_cell<D>(F(from_cell<A>(a[i]), from_cell<B>(b[i]))); });
   return Flow::kNext;
 }
 
@@ -86,8 +87,9 @@ inline Mask pack_mask(const std::int32_t* flags) {
 #if defined(__AVX2__)
   Mask mask = 0;
   for (unsigned i = 0; i < kLanes; i += 8)
-    mask |= Mask(unsigned(_mm256_movemask_ps(_mm256_castsi256_ps(
-                _mm256_load_si256(reinterpret_cast<const __m256i*>(flags + i)))))) << i;
+    mask |= Mask(unsigned(_mm256_movemask_ps(
+                _mm256_castsi256_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(flags + i))))))
+            << i;
   return mask;
 #else
   Mask mask = 0;

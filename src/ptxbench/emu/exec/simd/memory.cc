@@ -33,7 +33,8 @@ inline bool shared_pointers(Warp& warp, const u32* offsets, Mask mask, u32 bytes
   for (unsigned i = 0; i < kLanes; ++i) pointers[i] = base + (offsets[i] - own);
   return true;
 }
-inline bool range_pointers(Warp& warp, const u64* addresses, Mask mask, u32 bytes, const RangeCache& range, std::byte** pointers) {
+inline bool range_pointers(Warp& warp, const u64* addresses, Mask mask, u32 bytes, const RangeCache& range,
+                           std::byte** pointers) {
   if (range.size < bytes) return false;
   const u64 limit = range.size - bytes, start = range.base, align = bytes - 1;
   alignas(64) u64 flags[kLanes];
@@ -51,7 +52,8 @@ inline bool range_pointers(Warp& warp, const u64* addresses, Mask mask, u32 byte
 }
 
 template <Where kWhere>
-inline void pointers_of(Warp& warp, const Op& op, const MemoryExtra& x, Mask mask, Access access, std::byte** pointers) {
+inline void pointers_of(Warp& warp, const Op& op, const MemoryExtra& x, Mask mask, Access access,
+                        std::byte** pointers) {
   const u32 bytes = u32(x.bytes) * u32(x.registers.size());
   const u64 offset = u64(op.imm) + (x.adds_shared_base ? warp.cta->shared_base() : 0);
   alignas(64) u64 wide[kLanes];
@@ -80,7 +82,8 @@ inline void pointers_of(Warp& warp, const Op& op, const MemoryExtra& x, Mask mas
     }
     if constexpr (kWhere == Where::kGlobal || kWhere == Where::kGeneric) {
       const RangeCache& range = warp.worker->ranges[x.range];
-      if ((access == Access::kRead || range.writable) && range_pointers(warp, wide, mask, bytes, range, pointers)) [[likely]]
+      if ((access == Access::kRead || range.writable) && range_pointers(warp, wide, mask, bytes, range, pointers))
+          [[likely]]
         return;
     }
     if constexpr (kWhere == Where::kLocal) {
@@ -88,7 +91,8 @@ inline void pointers_of(Warp& warp, const Op& op, const MemoryExtra& x, Mask mas
       const RangeCache own{0, size, true};
       (void)own;
       bool good = size >= bytes;
-      for (unsigned i = 0; i < kLanes; ++i) good &= (mask >> i & 1) == 0 || (wide[i] <= size - bytes && (wide[i] & (bytes - 1)) == 0);
+      for (unsigned i = 0; i < kLanes; ++i)
+        good &= (mask >> i & 1) == 0 || (wide[i] <= size - bytes && (wide[i] & (bytes - 1)) == 0);
       if (good) {
         for (unsigned i = 0; i < kLanes; ++i) pointers[i] = warp.local + u64(i) * stride + wide[i];
         return;
@@ -186,10 +190,16 @@ ExecFn load_for(const MemoryExtra& x) {
   const bool wide = x.register_bytes == 8, narrow = x.register_bytes == 2;
   switch (x.bytes) {
     case 1:
-      if (x.sign_extend) return wide ? load<kWhere, std::int8_t, u64, false> : narrow ? load<kWhere, std::int8_t, u32, true> : load<kWhere, std::int8_t, u32, false>;
+      if (x.sign_extend)
+        return wide     ? load<kWhere, std::int8_t, u64, false>
+               : narrow ? load<kWhere, std::int8_t, u32, true>
+                        : load<kWhere, std::int8_t, u32, false>;
       return wide ? load<kWhere, u8, u64, false> : load<kWhere, u8, u32, false>;
     case 2:
-      if (x.sign_extend) return wide ? load<kWhere, std::int16_t, u64, false> : narrow ? load<kWhere, std::int16_t, u32, true> : load<kWhere, std::int16_t, u32, false>;
+      if (x.sign_extend)
+        return wide     ? load<kWhere, std::int16_t, u64, false>
+               : narrow ? load<kWhere, std::int16_t, u32, true>
+                        : load<kWhere, std::int16_t, u32, false>;
       return wide ? load<kWhere, u16, u64, false> : load<kWhere, u16, u32, false>;
     case 4:
       if (wide) return x.sign_extend ? load<kWhere, std::int32_t, u64, false> : load<kWhere, u32, u64, false>;
@@ -212,16 +222,16 @@ ExecFn store_for(const MemoryExtra& x) {
   }
 }
 
-#define PTXBENCH_BY_SPACE(function)                                        \
-  switch (x.space) {                                                       \
-    case Space::kShared:                                                   \
-    case Space::kSharedCta:                                                \
-    case Space::kSharedCluster: return function<Where::kShared>(x);        \
-    case Space::kGlobal:                                                   \
-    case Space::kConst: return function<Where::kGlobal>(x);                \
-    case Space::kLocal: return function<Where::kLocal>(x);                 \
-    case Space::kGeneric: return function<Where::kGeneric>(x);             \
-    default: return function<Where::kOther>(x);                            \
+#define PTXBENCH_BY_SPACE(function)                                 \
+  switch (x.space) {                                                \
+    case Space::kShared:                                            \
+    case Space::kSharedCta:                                         \
+    case Space::kSharedCluster: return function<Where::kShared>(x); \
+    case Space::kGlobal:                                            \
+    case Space::kConst: return function<Where::kGlobal>(x);         \
+    case Space::kLocal: return function<Where::kLocal>(x);          \
+    case Space::kGeneric: return function<Where::kGeneric>(x);      \
+    default: return function<Where::kOther>(x);                     \
   }
 
 enum class Shuffle : u8 { kUp, kDown, kButterfly, kIndex };
@@ -251,10 +261,22 @@ Flow shuffle(Warp& warp, const Op& op, Mask mask) {
     std::int32_t j;
     bool inside;
     switch (kMode) {
-      case Shuffle::kUp: j = std::int32_t(lane) - std::int32_t(bval); inside = j >= std::int32_t(max_lane); break;
-      case Shuffle::kDown: j = std::int32_t(lane + bval); inside = j <= std::int32_t(max_lane); break;
-      case Shuffle::kButterfly: j = std::int32_t(lane ^ bval); inside = j <= std::int32_t(max_lane); break;
-      default: j = std::int32_t(min_lane | (bval & ~segment)); inside = j <= std::int32_t(max_lane); break;
+      case Shuffle::kUp:
+        j = std::int32_t(lane) - std::int32_t(bval);
+        inside = j >= std::int32_t(max_lane);
+        break;
+      case Shuffle::kDown:
+        j = std::int32_t(lane + bval);
+        inside = j <= std::int32_t(max_lane);
+        break;
+      case Shuffle::kButterfly:
+        j = std::int32_t(lane ^ bval);
+        inside = j <= std::int32_t(max_lane);
+        break;
+      default:
+        j = std::int32_t(min_lane | (bval & ~segment));
+        inside = j <= std::int32_t(max_lane);
+        break;
     }
     result[lane] = a[inside ? u32(j) & 31 : lane];
     in_range |= Mask(inside) << lane;
@@ -266,8 +288,8 @@ Flow shuffle(Warp& warp, const Op& op, Mask mask) {
 
 }  // namespace
 
-ExecFn load_function(const MemoryExtra& x) { PTXBENCH_BY_SPACE(load_for) }
-ExecFn store_function(const MemoryExtra& x) { PTXBENCH_BY_SPACE(store_for) }
+ExecFn load_function(const MemoryExtra& x){PTXBENCH_BY_SPACE(load_for)} ExecFn
+    store_function(const MemoryExtra& x){PTXBENCH_BY_SPACE(store_for)}
 
 ExecFn shuffle_function(const ptx::Instruction& i) {
   switch (i.slot(Slot::kOp)) {

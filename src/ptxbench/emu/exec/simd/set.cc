@@ -15,8 +15,9 @@ ExecFn alu_function(const ptx::Instruction& instruction) {
 }  // namespace
 
 const ExecSet& exec_set() {
-  static const ExecSet set{alu_function, convert_function, convert_descriptor, compare_function, move32,
-                           move64, move_predicate, load_param, load_function, store_function, shuffle_function};
+  static const ExecSet set{alu_function,  convert_function, convert_descriptor, compare_function,
+                           move32,        move64,           move_predicate,     load_param,
+                           load_function, store_function,   shuffle_function};
   return set;
 }
 
