@@ -61,7 +61,8 @@ TEST(TableTest, CanonicalSpellingFindsItsForm) {
     }
     const std::string opcode = opcode_text(row.id, mods);
     const OpcodeMatch found = match(opcode);
-    EXPECT_TRUE(std::any_of(found.candidates.begin(), found.candidates.end(), [&](const OpcodeCandidate& c) { return c.form == row.id && c.mods == mods; }))
+    EXPECT_TRUE(std::any_of(found.candidates.begin(), found.candidates.end(),
+                            [&](const OpcodeCandidate& c) { return c.form == row.id && c.mods == mods; }))
         << row.name << ": " << opcode << ": " << found.problem;
   }
 }
@@ -86,7 +87,8 @@ TEST(TableTest, RowsAreSound) {
 
 // ptxas takes modifiers in any order, but not the words of a head, nor types and state spaces.
 TEST(MatchTest, ModifiersAreASet) {
-  for (const char* good : {"add.rn.f32", "add.f32.rn", "ld.global.volatile.f32", "wgmma.fence.aligned.sync", "cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes",
+  for (const char* good : {"add.rn.f32", "add.f32.rn", "ld.global.volatile.f32", "wgmma.fence.aligned.sync",
+                           "cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes",
                            "ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16", "vote.ballot.sync.b32"}) {
     EXPECT_FALSE(match(good).candidates.empty()) << good << ": " << match(good).problem;
   }

@@ -13,7 +13,8 @@ TEST(TargetTest, ParsesAndPrints) {
   EXPECT_EQ(target("sm_90a"), (Target{90, 'a'}));
   EXPECT_EQ(target("sm_100f"), (Target{100, 'f'}));
   EXPECT_EQ(to_string(target("sm_80")), "sm_80");
-  for (const char* bad : {"sm_", "sm_90b", "sm_90aa", "compute_90", "90", "sm_9x", "sm_99999999999"}) EXPECT_FALSE(parse_target(bad)) << bad;
+  for (const char* bad : {"sm_", "sm_90b", "sm_90aa", "compute_90", "90", "sm_9x", "sm_99999999999"})
+    EXPECT_FALSE(parse_target(bad)) << bad;
 }
 
 // PTX manual, "PTX Module Directives: .target": what 'a' and 'f' targets can run.
@@ -34,8 +35,10 @@ TEST(TargetTest, ArchitectureRuleIsExact) {
 
 TEST(TargetTest, FamilyRuleHoldsWithinTheFamily) {
   const TargetRule rule = parse_target_rule("100f|120f");
-  for (const char* good : {"sm_100a", "sm_100f", "sm_103a", "sm_103f", "sm_120a", "sm_121f"}) EXPECT_TRUE(rule.allows(target(good))) << good;
-  for (const char* bad : {"sm_90a", "sm_100", "sm_103", "sm_110a", "sm_120"}) EXPECT_FALSE(rule.allows(target(bad))) << bad;
+  for (const char* good : {"sm_100a", "sm_100f", "sm_103a", "sm_103f", "sm_120a", "sm_121f"})
+    EXPECT_TRUE(rule.allows(target(good))) << good;
+  for (const char* bad : {"sm_90a", "sm_100", "sm_103", "sm_110a", "sm_120"})
+    EXPECT_FALSE(rule.allows(target(bad))) << bad;
 }
 
 TEST(ModsTest, NumbersAndShapes) {

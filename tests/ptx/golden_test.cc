@@ -61,8 +61,10 @@ TEST_P(GoldenTest, SaysWhatIsWritten) {
   const std::string text = read_file(GetParam()).value();
   const auto [source, expected] = split(text);
   const std::string found = verdict(source, GetParam().filename().string());
-  if (std::getenv("PTXBENCH_REBASE") != nullptr) std::ofstream(GetParam()) << source << marked(found);
-  else EXPECT_EQ(found, expected);
+  if (std::getenv("PTXBENCH_REBASE") != nullptr)
+    std::ofstream(GetParam()) << source << marked(found);
+  else
+    EXPECT_EQ(found, expected);
   EXPECT_EQ(found != "ok\n", GetParam().filename().string().starts_with("bad-"));
 }
 

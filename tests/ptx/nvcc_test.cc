@@ -38,9 +38,12 @@ TEST(NvccTest, RealOutputParses) {
   const std::string ptxas = find_tool("ptxas");
   if (nvcc.empty() || ptxas.empty()) GTEST_SKIP() << "no nvcc and ptxas on this machine";
   const auto folder = TempDir::create("ptxbench-nvcc").value();
-  for (const char* name : {"intrinsics", "hopper"}) {
+  for (const char* name : {"intrinsics", "hopper", "library"}) {
     const auto file = folder.path() / (std::string(name) + ".ptx");
-    ASSERT_EQ(std::system(fmt::format("{} --ptx -arch=sm_90a -lineinfo {}/tests/ptx/snippets/{}.cu -o {}", nvcc, PTXBENCH_SOURCE_DIR, name, file.string()).c_str()), 0);
+    ASSERT_EQ(std::system(fmt::format("{} --ptx -std=c++17 -arch=sm_90a -lineinfo {}/tests/ptx/snippets/{}.cu -o {}",
+                                      nvcc, PTXBENCH_SOURCE_DIR, name, file.string())
+                              .c_str()),
+              0);
     const std::string text = read_file(file).value();
     const ParseOutcome outcome = parse_all(text, file.string());
     ASSERT_TRUE(outcome.errors.empty()) << outcome.errors[0].format();
@@ -51,7 +54,11 @@ TEST(NvccTest, RealOutputParses) {
     ASSERT_TRUE(again.errors.empty()) << again.errors[0].format();
     EXPECT_EQ(print(again.module), printed);
     std::ofstream(file) << printed;
-    EXPECT_EQ(std::system(fmt::format("{} -O0 -arch=sm_90a {} -o {}/out >/dev/null 2>&1", ptxas, file.string(), folder.path().string()).c_str()), 0) << printed;
+    EXPECT_EQ(std::system(fmt::format("{} -O0 -arch=sm_90a {} -o {}/out >/dev/null 2>&1", ptxas, file.string(),
+                                      folder.path().string())
+                              .c_str()),
+              0)
+        << printed;
     // The embedded text is the same without comments and indentation.
     const ParseOutcome stripped = parse_all(without_blanks_and_comments(text), "stripped.ptx");
     ASSERT_TRUE(stripped.errors.empty()) << stripped.errors[0].format();

@@ -27,18 +27,23 @@ std::string find_ptxas() {
 
 // Lines of the text that ptxas refuses, with its words. A syntax error stops it, so refused lines are blanked and it is asked
 // again until it is content.
-std::map<std::uint32_t, std::string> ask_ptxas(const std::string& ptxas, std::string text, const std::string& target, const std::filesystem::path& folder) {
+std::map<std::uint32_t, std::string> ask_ptxas(const std::string& ptxas, std::string text, const std::string& target,
+                                               const std::filesystem::path& folder) {
   std::map<std::uint32_t, std::string> refused;
   const auto planted = static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n')) - 2;
-  static const std::regex kMessage(R"((?:uses 32-bit address on )?line '?(\d+)(?:; (?:error|fatal)\s*: |' which is )(.*))");
+  static const std::regex kMessage(
+      R"((?:uses 32-bit address on )?line '?(\d+)(?:; (?:error|fatal)\s*: |' which is )(.*))");
   while (true) {
     const auto file = folder / "lines.ptx";
     const auto log = folder / "log.txt";
     std::ofstream(file) << text;
-    [[maybe_unused]] const int status = std::system(fmt::format("{} -O0 -arch={} {} -o {} >{} 2>&1", ptxas, target, file.string(), (folder / "out").string(), log.string()).c_str());
+    [[maybe_unused]] const int status = std::system(fmt::format("{} -O0 -arch={} {} -o {} >{} 2>&1", ptxas, target,
+                                                                file.string(), (folder / "out").string(), log.string())
+                                                        .c_str());
     const std::string output = read_file(log).value();
     const std::size_t before = refused.size();
-    for (auto match = std::sregex_iterator(output.begin(), output.end(), kMessage); match != std::sregex_iterator(); ++match) {
+    for (auto match = std::sregex_iterator(output.begin(), output.end(), kMessage); match != std::sregex_iterator();
+         ++match) {
       refused.emplace(static_cast<std::uint32_t>(std::stoul((*match)[1])), (*match)[2]);
     }
     // Only the planted line is left.
@@ -59,11 +64,13 @@ std::map<std::uint32_t, std::string> ask_ptxas(const std::string& ptxas, std::st
 }
 
 // Some lines crash ptxas or make it fail without naming a line; halving finds them, and such a line counts as refused.
-void ask_halves(const std::string& ptxas, std::span<const Spelling> batch, std::uint32_t first_line, const std::string& target,
-                const std::filesystem::path& folder, std::map<std::uint32_t, std::string>& refused) {
+void ask_halves(const std::string& ptxas, std::span<const Spelling> batch, std::uint32_t first_line,
+                const std::string& target, const std::filesystem::path& folder,
+                std::map<std::uint32_t, std::string>& refused) {
   const OracleModule module = oracle_module(batch, {9, 0}, target);
   try {
-    for (const auto& [line, message] : ask_ptxas(ptxas, module.text, target, folder)) refused.emplace(line - module.first_line + first_line, message);
+    for (const auto& [line, message] : ask_ptxas(ptxas, module.text, target, folder))
+      refused.emplace(line - module.first_line + first_line, message);
     return;
   } catch (const std::runtime_error& error) {
     if (batch.size() == 1) {
@@ -80,7 +87,8 @@ std::map<std::uint32_t, std::string> ask_ours(const std::string& text) {
   std::map<std::uint32_t, std::string> refused;
   const ParseOutcome outcome = parse_all(text, "lines.ptx", 1u << 20);
   for (const Error& error : outcome.errors) refused.emplace(error.where.line, error.message);
-  for (const Error& error : validate_all(outcome.module, text, 1u << 20)) refused.emplace(error.where.line, error.message);
+  for (const Error& error : validate_all(outcome.module, text, 1u << 20))
+    refused.emplace(error.where.line, error.message);
   return refused;
 }
 
@@ -98,14 +106,17 @@ std::vector<Exception> read_exceptions() {
     if (line.empty() || line[0] == '#') continue;
     const auto first = line.find(" ; ");
     const auto second = line.find(" ; ", first + 3);
-    exceptions.push_back({line, std::regex(line.substr(0, first)), std::regex(line.substr(first + 3, second - first - 3)), false});
+    exceptions.push_back(
+        {line, std::regex(line.substr(0, first)), std::regex(line.substr(first + 3, second - first - 3)), false});
   }
   return exceptions;
 }
 
 bool excepted(std::vector<Exception>& exceptions, const Spelling& spelling) {
   for (Exception& exception : exceptions) {
-    if (!std::regex_match(std::string(isa::form(spelling.form).name), exception.forms) || !std::regex_search(spelling.text, exception.line)) continue;
+    if (!std::regex_match(std::string(isa::form(spelling.form).name), exception.forms) ||
+        !std::regex_search(spelling.text, exception.line))
+      continue;
     exception.used = true;
     return true;
   }
@@ -113,7 +124,8 @@ bool excepted(std::vector<Exception>& exceptions, const Spelling& spelling) {
 }
 
 // Compares all lines for one target; differences without an exception fail the test.
-void compare(const std::string& ptxas, const std::string& target, const std::filesystem::path& folder, std::vector<Exception>& exceptions) {
+void compare(const std::string& ptxas, const std::string& target, const std::filesystem::path& folder,
+             std::vector<Exception>& exceptions) {
   std::size_t total = 0;
   std::size_t accepted = 0;
   std::size_t excused = 0;
@@ -133,8 +145,9 @@ void compare(const std::string& ptxas, const std::string& target, const std::fil
         ++excused;
         continue;
       }
-      ADD_FAILURE() << fmt::format("{}: {}: {} | ptxas: {} | ours: {}", target, isa::form(batch[i].form).name, batch[i].text,
-                                   their == theirs.end() ? "accepts" : their->second, our == ours.end() ? "accepts" : our->second);
+      ADD_FAILURE() << fmt::format("{}: {}: {} | ptxas: {} | ours: {}", target, isa::form(batch[i].form).name,
+                                   batch[i].text, their == theirs.end() ? "accepts" : their->second,
+                                   our == ours.end() ? "accepts" : our->second);
     }
     batch.clear();
   };

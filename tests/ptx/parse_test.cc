@@ -14,7 +14,9 @@ using isa::Mod;
 using isa::Slot;
 
 Module parse_body(const std::string& body, const std::string& before = {}) {
-  auto module = parse(".version 8.0\n.target sm_90a\n.address_size 64\n" + before + "\n.visible .entry k(.param .u64 p0)\n{\n" + body + "\n}\n", "t.ptx");
+  auto module = parse(".version 8.0\n.target sm_90a\n.address_size 64\n" + before +
+                          "\n.visible .entry k(.param .u64 p0)\n{\n" + body + "\n}\n",
+                      "t.ptx");
   EXPECT_TRUE(module.has_value()) << module.error().format();
   return module ? std::move(*module) : Module{};
 }
@@ -57,7 +59,10 @@ TEST(ParseTest, OnlyUsedRegistersGetIds) {
 }
 
 TEST(ParseTest, EntryParametersLieAtTheirNaturalOffsets) {
-  auto m = parse(".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u32 a, .param .u64 b, .param .u8 c, .param .align 64 .b8 map[128], .param .f32 d) { ret; }", "t");
+  auto m = parse(
+      ".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u32 a, .param .u64 b, .param .u8 c, .param "
+      ".align 64 .b8 map[128], .param .f32 d) { ret; }",
+      "t");
   ASSERT_TRUE(m.has_value()) << m.error().format();
   std::vector<std::uint64_t> offsets;
   for (const Param& param : m->functions.at(0).params) offsets.push_back(param.offset);
@@ -66,13 +71,17 @@ TEST(ParseTest, EntryParametersLieAtTheirNaturalOffsets) {
 }
 
 TEST(ParseTest, InitialisersAreBytesAndAddresses) {
-  const Module m = parse_body("ret;", ".global .align 4 .f32 f[2] = {1.5, 0fBF800000};\n.global .u16 h[2][2] = {{1}, {2, 0xffff}};\n.global .u64 g = generic(f)+4;");
+  const Module m = parse_body("ret;",
+                              ".global .align 4 .f32 f[2] = {1.5, 0fBF800000};\n.global .u16 h[2][2] = {{1}, {2, "
+                              "0xffff}};\n.global .u64 g = generic(f)+4;");
   const Variable& f = *m.variable("f");
   EXPECT_EQ(f.size, 8u);
-  EXPECT_EQ(f.init, (std::vector<std::byte>{std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0x3f}, std::byte{0}, std::byte{0}, std::byte{0x80}, std::byte{0xbf}}));
+  EXPECT_EQ(f.init, (std::vector<std::byte>{std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0x3f}, std::byte{0},
+                                            std::byte{0}, std::byte{0x80}, std::byte{0xbf}}));
   const Variable& h = *m.variable("h");
   EXPECT_EQ(h.size, 8u);
-  EXPECT_EQ(h.init, (std::vector<std::byte>{std::byte{1}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{2}, std::byte{0}, std::byte{0xff}, std::byte{0xff}}));
+  EXPECT_EQ(h.init, (std::vector<std::byte>{std::byte{1}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{2},
+                                            std::byte{0}, std::byte{0xff}, std::byte{0xff}}));
   const Variable& g = *m.variable("g");
   ASSERT_EQ(g.addresses.size(), 1u);
   EXPECT_TRUE(g.addresses[0].generic);
@@ -81,7 +90,9 @@ TEST(ParseTest, InitialisersAreBytesAndAddresses) {
 }
 
 TEST(ParseTest, Immediates) {
-  const Module m = parse_body(".reg .b64 d; .reg .f64 x; .reg .f32 f; mov.b64 d, -1; mov.b64 d, 0xffffffffffffffff; mov.b64 d, 017; mov.b64 d, 0b101; mov.f64 x, 1.5; mov.f32 f, 0fBF800000; mov.u64 d, 4294967295U;");
+  const Module m = parse_body(
+      ".reg .b64 d; .reg .f64 x; .reg .f32 f; mov.b64 d, -1; mov.b64 d, 0xffffffffffffffff; mov.b64 d, 017; mov.b64 d, "
+      "0b101; mov.f64 x, 1.5; mov.f32 f, 0fBF800000; mov.u64 d, 4294967295U;");
   const Function& k = m.functions.at(0);
   const auto value = [&](std::size_t i) { return k.operands(k.instructions.at(i))[1].value; };
   EXPECT_EQ(value(0), -1);
@@ -94,8 +105,10 @@ TEST(ParseTest, Immediates) {
 }
 
 TEST(ParseTest, InlinedCodeBelongsToTheLineThatCallsIt) {
-  const Module m = parse_body(".reg .b32 r; .loc 1 20 3\nmov.b32 r, 1;\n.loc 2 7 1, function_name $L__a, inlined_at 1 20 3\nmov.b32 r, 2;\n.loc 3 9 1, function_name $L__b+4, inlined_at 2 7 1\nmov.b32 r, 3;",
-                              ".file 1 \"kernel.cu\"\n.file 2 \"lib.h\"\n.file 3 \"deep.h\"");
+  const Module m = parse_body(
+      ".reg .b32 r; .loc 1 20 3\nmov.b32 r, 1;\n.loc 2 7 1, function_name $L__a, inlined_at 1 20 3\nmov.b32 r, "
+      "2;\n.loc 3 9 1, function_name $L__b+4, inlined_at 2 7 1\nmov.b32 r, 3;",
+      ".file 1 \"kernel.cu\"\n.file 2 \"lib.h\"\n.file 3 \"deep.h\"");
   const Function& k = m.functions.at(0);
   EXPECT_EQ(m.locs.at(k.instructions.at(2).loc).line, 9u);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -107,8 +120,11 @@ TEST(ParseTest, InlinedCodeBelongsToTheLineThatCallsIt) {
 }
 
 TEST(ParseTest, AddressesAndVectors) {
-  const Module m = parse_body(".reg .b32 r<4>; .reg .b64 d<2>; ld.shared.v2.b32 {r0, _}, [buf+12]; ld.global.b32 r1, [d0+-8];\n.reg .b16 h;\ncp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2, 7}], [r3], {h};",
-                              ".shared .align 8 .b8 buf[64];");
+  const Module m = parse_body(
+      ".reg .b32 r<4>; .reg .b64 d<2>; ld.shared.v2.b32 {r0, _}, [buf+12]; ld.global.b32 r1, [d0+-8];\n.reg .b16 "
+      "h;\ncp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2, 7}], "
+      "[r3], {h};",
+      ".shared .align 8 .b8 buf[64];");
   const Function& k = m.functions.at(0);
   const auto load = k.operands(k.instructions.at(0));
   EXPECT_EQ(load[0].kind, OperandKind::kVector);
@@ -135,7 +151,8 @@ TEST(ParseTest, EmbeddedTextEndsWithNul) {
 TEST(ParseTest, ErrorsAreCollectedAndLimited) {
   std::string body;
   for (int i = 0; i < 100; ++i) body += "bad.b32 r;\n";
-  const ParseOutcome outcome = parse_all(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n" + body + "}", "many.ptx");
+  const ParseOutcome outcome =
+      parse_all(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n" + body + "}", "many.ptx");
   EXPECT_EQ(outcome.errors.size(), kMaxErrors);
   EXPECT_EQ(outcome.errors[0].where.line, 5);
   EXPECT_EQ(outcome.errors[19].where.line, 24);
@@ -149,7 +166,10 @@ TEST(ParseTest, DeepNestingIsRefused) {
 }
 
 TEST(ParseTest, EveryPrefixOfAModuleIsAnErrorOrAModule) {
-  const std::string text = ".version 8.0\n.target sm_90a\n.address_size 64\n.global .u32 g[2] = {1, 2};\n.entry k(.param .u64 p)\n{\n.reg .pred q; .reg .b32 r<3>;\nL: @q add.s32 r0, r1, 0x10;\nst.shared.v2.b32 [r2+4], {r0, r1};\n@!q bra L;\nret;\n}\n";
+  const std::string text =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.global .u32 g[2] = {1, 2};\n.entry k(.param .u64 p)\n{\n.reg "
+      ".pred q; .reg .b32 r<3>;\nL: @q add.s32 r0, r1, 0x10;\nst.shared.v2.b32 [r2+4], {r0, r1};\n@!q bra "
+      "L;\nret;\n}\n";
   for (std::size_t length = 0; length <= text.size(); ++length) {
     const ParseOutcome outcome = parse_all(std::string_view(text).substr(0, length), "prefix.ptx");
     if (outcome.errors.empty()) print(outcome.module);
@@ -158,13 +178,16 @@ TEST(ParseTest, EveryPrefixOfAModuleIsAnErrorOrAModule) {
 
 TEST(ValidateTest, TargetsAndVersions) {
   const auto problem = [](const std::string& target, const std::string& instruction) {
-    auto m = parse(".version 9.0\n.target " + target + "\n.address_size 64\n.entry k() { .reg .b32 r<4>; " + instruction + " ret; }", "t.ptx");
+    auto m = parse(".version 9.0\n.target " + target + "\n.address_size 64\n.entry k() { .reg .b32 r<4>; " +
+                       instruction + " ret; }",
+                   "t.ptx");
     EXPECT_TRUE(m.has_value()) << m.error().format();
     const Status status = validate(*m);
     return status ? std::string() : status.error().message;
   };
   EXPECT_EQ(problem("sm_90a", "wgmma.fence.sync.aligned;"), "");
-  EXPECT_EQ(problem("sm_90", "wgmma.fence.sync.aligned;"), "'wgmma.fence' needs exactly sm_90a, but the module's target is sm_90");
+  EXPECT_EQ(problem("sm_90", "wgmma.fence.sync.aligned;"),
+            "'wgmma.fence' needs exactly sm_90a, but the module's target is sm_90");
   EXPECT_NE(problem("sm_100a", "wgmma.fence.sync.aligned;"), "");
   EXPECT_EQ(problem("sm_103a", "tcgen05.wait::ld.sync.aligned;"), "");
   EXPECT_NE(problem("sm_120a", "tcgen05.wait::ld.sync.aligned;"), "");

@@ -24,9 +24,22 @@ using isa::Type;
 // Constants that are legal where the manual limits them.
 std::string constant_for(std::string_view name) {
   static const std::map<std::string_view, std::string_view> kValues = {
-      {"immLut", "0x40"},  {"cp_size", "16"},         {"imm_reg_count", "40"}, {"imm_scale_a", "1"}, {"imm_scale_b", "-1"},
-      {"imm_trans_a", "0"}, {"imm_trans_b", "1"},      {"size", "128"},         {"ord", "1"},         {"scale_input_d", "3"},
-      {"new_val", "1"},     {"sp_sel", "0"},         {"f", "0"},              {"n", "1"},     {"immHalfSplitoff", "16"}, {"initval", "0"},
+      {"immLut", "0x40"},
+      {"cp_size", "16"},
+      {"imm_reg_count", "40"},
+      {"imm_scale_a", "1"},
+      {"imm_scale_b", "-1"},
+      {"imm_trans_a", "0"},
+      {"imm_trans_b", "1"},
+      {"size", "128"},
+      {"ord", "1"},
+      {"scale_input_d", "3"},
+      {"new_val", "1"},
+      {"sp_sel", "0"},
+      {"f", "0"},
+      {"n", "1"},
+      {"immHalfSplitoff", "16"},
+      {"initval", "0"},
   };
   const auto found = kValues.find(name);
   return found == kValues.end() ? "1" : std::string(found->second);
@@ -64,7 +77,8 @@ class Maker {
       case OperandShape::kVecInOut:
       case OperandShape::kVec: return vector(type, count);
       case OperandShape::kVal:
-      case OperandShape::kValWide: if (constants && alternative.count.starts_with('%')) return "32";
+      case OperandShape::kValWide:
+        if (constants && alternative.count.starts_with('%')) return "32";
         if (constants && pattern.name == "src_size") return "16";
         return constants ? literal(type) : reg(type, alternative.doubled, 2);
       case OperandShape::kAny: return reg(type, false, 2);
@@ -81,7 +95,8 @@ class Maker {
 
  private:
   bool has_any(const std::vector<Mod>& words) const {
-    return std::any_of(words.begin(), words.end(), [&](Mod word) { return std::find(mods_.begin(), mods_.end(), word) != mods_.end(); });
+    return std::any_of(words.begin(), words.end(),
+                       [&](Mod word) { return std::find(mods_.begin(), mods_.end(), word) != mods_.end(); });
   }
 
   Mod slot(Slot wanted) const {
@@ -112,7 +127,8 @@ class Maker {
     const auto cls = isa::type_class(type);
     const bool fp4 = type == Type::kE2m1x2;  // the one type whose registers have 8 bits
     const unsigned width = fp4 ? 8 : std::max(16u, isa::bits(type)) * (doubled ? 2 : 1);
-    const bool native = type == Type::kF16 || type == Type::kF32 || type == Type::kF64 || cls == isa::TypeClass::kUnsigned || cls == isa::TypeClass::kSigned;
+    const bool native = type == Type::kF16 || type == Type::kF32 || type == Type::kF64 ||
+                        cls == isa::TypeClass::kUnsigned || cls == isa::TypeClass::kSigned;
     if (!native) return fmt::format("b{}_{}", width, number);
     const char letter = isa::spelling(type)[0];
     return fmt::format("{}{}_{}", letter, width, number);
@@ -194,7 +210,8 @@ bool needs_surroundings(isa::FormId form) {
 }
 
 // Words that are wrong for the line: one left out, one twice, a type in the place of another.
-void add_opcode_mutations(isa::FormId form, const ModList& mods, const std::vector<std::string>& operands, std::vector<Spelling>& lines) {
+void add_opcode_mutations(isa::FormId form, const ModList& mods, const std::vector<std::string>& operands,
+                          std::vector<Spelling>& lines) {
   const auto elements = isa::modifier_elements(form);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (mods[i] == Mod::kNone) continue;
@@ -203,10 +220,12 @@ void add_opcode_mutations(isa::FormId form, const ModList& mods, const std::vect
     lines.push_back({form, line(form, isa::opcode_text(form, less), operands)});
   }
   const std::string opcode = isa::opcode_text(form, mods);
-  if (const auto dot = opcode.rfind('.'); dot != std::string::npos) lines.push_back({form, line(form, opcode + opcode.substr(dot), operands)});
+  if (const auto dot = opcode.rfind('.'); dot != std::string::npos)
+    lines.push_back({form, line(form, opcode + opcode.substr(dot), operands)});
 }
 
-void add_operand_mutations(isa::FormId form, const ModList& mods, const std::vector<std::string>& operands, std::vector<Spelling>& lines) {
+void add_operand_mutations(isa::FormId form, const ModList& mods, const std::vector<std::string>& operands,
+                           std::vector<Spelling>& lines) {
   const std::string opcode = isa::opcode_text(form, mods);
   if (!operands.empty()) {
     auto fewer = operands;
@@ -218,7 +237,8 @@ void add_operand_mutations(isa::FormId form, const ModList& mods, const std::vec
   lines.push_back({form, line(form, opcode, more)});
   for (std::size_t i = 0; i < operands.size(); ++i) {
     // Four of the nine per operand keep the test short; neighbours in the table get others.
-    static constexpr std::string_view kOthers[] = {"b16_3", "f32_3", "p3", "b32_3", "1", "b64_3", "[b64_3]", "s32_3", "{b32_3, b32_4}"};
+    static constexpr std::string_view kOthers[] = {"b16_3", "f32_3",   "p3",    "b32_3",         "1",
+                                                   "b64_3", "[b64_3]", "s32_3", "{b32_3, b32_4}"};
     for (std::size_t n = 0; n < 4; ++n) {
       auto changed = operands;
       changed[i] = kOthers[(static_cast<std::size_t>(form) + i + 2 * n) % std::size(kOthers)];
@@ -238,7 +258,8 @@ std::vector<Spelling> spellings(isa::FormId form) {
     if (!elements[i].optional) base[i] = words_of(elements[i]).front();
   }
   const auto add = [&](const ModList& mods, bool with_optional, bool constants) {
-    lines.push_back({form, line(form, isa::opcode_text(form, mods), Maker(form, mods).operands(with_optional, constants))});
+    lines.push_back(
+        {form, line(form, isa::opcode_text(form, mods), Maker(form, mods).operands(with_optional, constants))});
   };
   add(base, false, false);
   add(base, true, false);
@@ -270,9 +291,12 @@ std::vector<Spelling> spellings(isa::FormId form) {
 
 OracleModule oracle_module(std::span<const Spelling> lines, isa::Version version, const std::string& target) {
   OracleModule module;
-  module.text = fmt::format(".version {}.{}\n.target {}\n.address_size 64\n.visible .entry k(.param .u64 par0)\n{{\n.param .align 16 .b8 arg0[64];\n.reg .pred p<9>;\n", version.major,
-                            version.minor, target);
-  for (const std::string_view type : {"b8", "b16", "b32", "b64", "b128", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "f32", "f64"}) {
+  module.text = fmt::format(
+      ".version {}.{}\n.target {}\n.address_size 64\n.visible .entry k(.param .u64 par0)\n{{\n.param .align 16 .b8 "
+      "arg0[64];\n.reg .pred p<9>;\n",
+      version.major, version.minor, target);
+  for (const std::string_view type :
+       {"b8", "b16", "b32", "b64", "b128", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "f32", "f64"}) {
     module.text += fmt::format(".reg .{0} {0}_<260>;\n", type);
   }
   module.first_line = static_cast<std::uint32_t>(std::count(module.text.begin(), module.text.end(), '\n')) + 1;

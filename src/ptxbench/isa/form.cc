@@ -18,7 +18,8 @@ using enum Scope;
 #define ParseOnly FormStatus::kParseOnly, ""
 #define Refused(why) FormStatus::kRefused, why
 constexpr Form kForms[] = {
-#define PTX_FORM(id, head, modifiers, operands, ptx, ...) {FormId::k##id, #id, head, modifiers, operands, ptx, __VA_ARGS__},
+#define PTX_FORM(id, head, modifiers, operands, ptx, ...) \
+  {FormId::k##id, #id, head, modifiers, operands, ptx, __VA_ARGS__},
 #include "ptxbench/isa/forms.def"
 #undef PTX_FORM
 };
@@ -89,9 +90,9 @@ std::string_view default_words(Slot slot) {
 }
 
 std::string_view spelling(Family family) {
-  static constexpr std::string_view kNames[] = {"none",      "wgmma",      "wgmma.sync", "tma", "bulk",     "tcgen05.mma",
-                                                "tcgen05.ld", "tcgen05",    "mma",        "ldmatrix", "mbarrier", "cluster",
-                                                "cp.async", "tma.aux"};
+  static constexpr std::string_view kNames[] = {"none",        "wgmma",      "wgmma.sync", "tma",    "bulk",
+                                                "tcgen05.mma", "tcgen05.ld", "tcgen05",    "mma",    "ldmatrix",
+                                                "mbarrier",    "cluster",    "cp.async",   "tma.aux"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Family::kCount));
   return kNames[static_cast<std::size_t>(family)];
 }

@@ -44,7 +44,20 @@ enum class Slot : std::uint8_t {
 // Threads that must be converged (execute the instruction together, with the same immediates).
 enum class Scope : std::uint8_t { kLane, kWarp, kWarpgroup, kCta, kCluster };
 
-enum class FormClass : std::uint8_t { kIntAlu, kFloatAlu, kConvert, kMove, kMemory, kAtomic, kAsyncCopy, kTensor, kSync, kControl, kWarp, kMisc };
+enum class FormClass : std::uint8_t {
+  kIntAlu,
+  kFloatAlu,
+  kConvert,
+  kMove,
+  kMemory,
+  kAtomic,
+  kAsyncCopy,
+  kTensor,
+  kSync,
+  kControl,
+  kWarp,
+  kMisc
+};
 
 // Families of instructions for evidence (architecture.md 7). kNone: ordinary instructions.
 enum class Family : std::uint8_t {
@@ -59,9 +72,9 @@ enum class Family : std::uint8_t {
   kMma,         // mma.sync, wmma
   kLdmatrix,    // ldmatrix, stmatrix, movmatrix
   kMbarrier,
-  kCluster,     // barrier.cluster, mapa, getctarank, distributed shared memory helpers
-  kCpAsync,     // non-bulk cp.async
-  kTmaAux,      // fences, prefetches and edits of tensor maps: no evidence that a tensor copy ran
+  kCluster,  // barrier.cluster, mapa, getctarank, distributed shared memory helpers
+  kCpAsync,  // non-bulk cp.async
+  kTmaAux,   // fences, prefetches and edits of tensor maps: no evidence that a tensor copy ran
   kCount
 };
 std::string_view spelling(Family family);  // "wgmma", "tma", ...

@@ -37,7 +37,8 @@ const std::unordered_map<std::string_view, std::vector<Head>>& heads() {
       place->forms.push_back(row.id);
     }
     for (auto& [word, list] : map) {
-      std::stable_sort(list.begin(), list.end(), [](const Head& a, const Head& b) { return a.words.size() > b.words.size(); });
+      std::stable_sort(list.begin(), list.end(),
+                       [](const Head& a, const Head& b) { return a.words.size() > b.words.size(); });
     }
     return map;
   }();
@@ -107,7 +108,8 @@ std::string required_words(FormId id, const ModList& mods) {
 }
 
 // Says why no form of this head fits: an unknown word, a misplaced one, or a missing one.
-void explain(const Head& head, std::span<const std::string_view> words, std::span<const Mod> mods, OpcodeMatch& result) {
+void explain(const Head& head, std::span<const std::string_view> words, std::span<const Mod> mods,
+             OpcodeMatch& result) {
   std::string opcode;
   for (const auto word : head.words) opcode += (opcode.empty() ? "" : ".") + std::string(word);
   const std::size_t offset = head.words.size();
@@ -164,7 +166,8 @@ OpcodeMatch match_opcode(std::span<const std::string_view> words) {
       return result;
     }
     std::vector<Mod> mods;
-    for (const auto word : words.subspan(head.words.size())) mods.push_back(mod_from_spelling(word).value_or(Mod::kNone));
+    for (const auto word : words.subspan(head.words.size()))
+      mods.push_back(mod_from_spelling(word).value_or(Mod::kNone));
     if (std::find(mods.begin(), mods.end(), Mod::kNone) == mods.end() && mods.size() <= kMaxModifiers) {
       for (const FormId id : head.forms) {
         const Attempt attempt = try_form(id, mods);
@@ -182,8 +185,9 @@ OpcodeMatch match_opcode(std::span<const std::string_view> words) {
     return result;
   }
   result.bad_word = words.size() > 1 ? 1 : 0;
-  result.problem = words.size() > 1 ? fmt::format("'{}' is not followed by '.{}' in any PTX instruction", words[0], words[1])
-                                    : fmt::format("'{}' alone is not a PTX instruction", words[0]);
+  result.problem = words.size() > 1
+                       ? fmt::format("'{}' is not followed by '.{}' in any PTX instruction", words[0], words[1])
+                       : fmt::format("'{}' alone is not a PTX instruction", words[0]);
   result.hint = fmt::format("the forms are like '{}'", syntax(found->second.front().forms.front()));
   return result;
 }

@@ -29,9 +29,7 @@ std::string_view spelling(Mod mod);  // without the dot; "" for kNone
 std::optional<Mod> mod_from_spelling(std::string_view text);
 
 // The type that the modifier names, or kNone.
-constexpr Type type_of(Mod mod) {
-  return mod >= Mod::kB1 && mod <= Mod::kPred ? static_cast<Type>(mod) : Type::kNone;
-}
+constexpr Type type_of(Mod mod) { return mod >= Mod::kB1 && mod <= Mod::kPred ? static_cast<Type>(mod) : Type::kNone; }
 // The state space that the modifier names; kGeneric for any other, kNone included.
 Space space_of(Mod mod);
 // The number in .v2, .x16, .3d, .cta_group::2 and .L2::128B; 0 if there is none.

@@ -43,12 +43,14 @@ ModifierElement make_element(const Form& row, std::string_view text, bool option
   const auto name = text.substr(0, open);
   if (const auto slot = slot_from_name(name)) {
     element.slot = *slot;
-    const auto words = open == std::string_view::npos ? default_words(*slot) : text.substr(open + 1, text.size() - open - 2);
+    const auto words =
+        open == std::string_view::npos ? default_words(*slot) : text.substr(open + 1, text.size() - open - 2);
     element.words = intern_words(row, words);
     return element;
   }
   const auto mod = mod_from_spelling(name);
-  PTXBENCH_CHECK(mod.has_value() && open == std::string_view::npos, "form {}: '{}' is neither slot nor word", row.name, text);
+  PTXBENCH_CHECK(mod.has_value() && open == std::string_view::npos, "form {}: '{}' is neither slot nor word", row.name,
+                 text);
   element.word = *mod;
   return element;
 }
@@ -58,15 +60,15 @@ struct KindName {
   OperandShape shape;
 };
 constexpr KindName kKinds[] = {
-    {"dst", OperandShape::kDst},        {"dstw", OperandShape::kDstWide},   {"dsts", OperandShape::kDstSink},
-    {"dpair", OperandShape::kDstPair},  {"ppair", OperandShape::kPredPair}, {"dlist", OperandShape::kDstList},
-    {"dvec", OperandShape::kDstVec},    {"vecio", OperandShape::kVecInOut}, {"reg", OperandShape::kReg},
-    {"val", OperandShape::kVal},        {"valw", OperandShape::kValWide},   {"slist", OperandShape::kSrcList},
-    {"vec", OperandShape::kVec},        {"any", OperandShape::kAny},        {"pval", OperandShape::kPredVal},
-    {"pred", OperandShape::kPred},      {"imm", OperandShape::kImm},        {"mem", OperandShape::kMem},        {"tmem", OperandShape::kTmem},
-    {"tensor", OperandShape::kTensor},  {"offsets", OperandShape::kOffsets}, {"label", OperandShape::kLabel},
-    {"targets", OperandShape::kTargets}, {"func", OperandShape::kFunc},     {"callargs", OperandShape::kCallArgs},
-    {"proto", OperandShape::kProto},
+    {"dst", OperandShape::kDst},           {"dstw", OperandShape::kDstWide},    {"dsts", OperandShape::kDstSink},
+    {"dpair", OperandShape::kDstPair},     {"ppair", OperandShape::kPredPair},  {"dlist", OperandShape::kDstList},
+    {"dvec", OperandShape::kDstVec},       {"vecio", OperandShape::kVecInOut},  {"reg", OperandShape::kReg},
+    {"val", OperandShape::kVal},           {"valw", OperandShape::kValWide},    {"slist", OperandShape::kSrcList},
+    {"vec", OperandShape::kVec},           {"any", OperandShape::kAny},         {"pval", OperandShape::kPredVal},
+    {"pred", OperandShape::kPred},         {"imm", OperandShape::kImm},         {"mem", OperandShape::kMem},
+    {"tmem", OperandShape::kTmem},         {"tensor", OperandShape::kTensor},   {"offsets", OperandShape::kOffsets},
+    {"label", OperandShape::kLabel},       {"targets", OperandShape::kTargets}, {"func", OperandShape::kFunc},
+    {"callargs", OperandShape::kCallArgs}, {"proto", OperandShape::kProto},
 };
 
 OperandAlternative make_alternative(const Form& row, std::string_view text) {

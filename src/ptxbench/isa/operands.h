@@ -47,12 +47,12 @@ enum class OperandShape : std::uint8_t {
 
 struct OperandAlternative {
   OperandShape shape = OperandShape::kVal;
-  std::string_view count;        // "" : any length
-  Slot type_slot = Slot::kCount; // kCount: no type from a slot
-  Type type = Type::kNone;       // used when type_slot is kCount
+  std::string_view count;         // "" : any length
+  Slot type_slot = Slot::kCount;  // kCount: no type from a slot
+  Type type = Type::kNone;        // used when type_slot is kCount
   bool doubled = false;
   bool pair_only = false;
-  std::string_view type_rule;    // the type is given by a named rule (matrix fragments)
+  std::string_view type_rule;  // the type is given by a named rule (matrix fragments)
 };
 
 struct OperandPattern {

@@ -91,7 +91,9 @@ bool names_form(std::string_view forms, const Form& form) {
   while (!forms.empty()) {
     const auto space = forms.find(' ');
     const auto name = forms.substr(0, space);
-    if (form.name == name || head == name || (name.ends_with(".*") && head.starts_with(name.substr(0, name.size() - 1)))) return true;
+    if (form.name == name || head == name ||
+        (name.ends_with(".*") && head.starts_with(name.substr(0, name.size() - 1))))
+      return true;
     forms = space == std::string_view::npos ? std::string_view{} : forms.substr(space + 1);
   }
   return false;
@@ -101,7 +103,9 @@ const std::vector<std::vector<Rule>>& rules_by_form() {
   static const auto table = [] {
     std::vector<std::vector<Rule>> result(kFormCount);
     for (const RuleRow& row : kRows) {
-      Rule rule{row.kind, parse_words(row.words), parse_words(row.others), row.ptx, parse_target_rule(row.targets), row.others, row.limit};
+      Rule rule{row.kind, parse_words(row.words),         parse_words(row.others),
+                row.ptx,  parse_target_rule(row.targets), row.others,
+                row.limit};
       bool used = row.forms == "-";
       for (const Form& form : forms()) {
         if (!names_form(row.forms, form)) continue;
@@ -141,7 +145,8 @@ std::optional<std::string> float_rounding_problem(FormId id, std::span<const Mod
   const bool rounds = slot_value(id, mods, Slot::kRnd) != Mod::kNone;
   if (!exact && !rounds) return std::string("a rounding modifier is required: .rn, .rz, .rm or .rp");
   if (exact && rounds) return std::string("a conversion that is exact takes no rounding modifier");
-  if (!same && slot_value(id, mods, Slot::kIrnd) != Mod::kNone) return std::string("rounding to an integer is for conversions within a type");
+  if (!same && slot_value(id, mods, Slot::kIrnd) != Mod::kNone)
+    return std::string("rounding to an integer is for conversions within a type");
   return std::nullopt;
 }
 
@@ -152,8 +157,10 @@ std::optional<std::string> vector_problem(FormId id, std::span<const Mod> mods, 
   if (total > limit) return fmt::format("a vector of {} bits is over the limit of {}", total, limit);
   if (total > 128 && target.sm < 100) return std::string("vectors of 256 bits need sm_100 or later");
   const Space space = space_of(slot_value(id, mods, Slot::kSpace));
-  if (total > 128 && space != Space::kGlobal && space != Space::kGeneric) return std::string("vectors of 256 bits are for global memory");
-  if (slot_value(id, mods, Slot::kEvict2) != Mod::kNone && total != 256) return std::string("an L2 eviction priority needs '.v8.b32' or '.v4.b64'");
+  if (total > 128 && space != Space::kGlobal && space != Space::kGeneric)
+    return std::string("vectors of 256 bits are for global memory");
+  if (slot_value(id, mods, Slot::kEvict2) != Mod::kNone && total != 256)
+    return std::string("an L2 eviction priority needs '.v8.b32' or '.v4.b64'");
   return std::nullopt;
 }
 
@@ -177,14 +184,17 @@ std::optional<std::string> broken_rule(FormId id, std::span<const Mod> mods, Ver
     switch (rule.kind) {
       case RuleKind::kGate:
         if (version < rule.ptx) {
-          return fmt::format("'.{}' needs PTX {}.{}, but the module says {}.{}", spelling(word), rule.ptx.major, rule.ptx.minor, version.major, version.minor);
+          return fmt::format("'.{}' needs PTX {}.{}, but the module says {}.{}", spelling(word), rule.ptx.major,
+                             rule.ptx.minor, version.major, version.minor);
         }
         if (!rule.targets.alternatives.empty() && !rule.targets.allows(target)) {
-          return fmt::format("'.{}' needs {}, but the module's target is {}", spelling(word), rule.targets.describe(), to_string(target));
+          return fmt::format("'.{}' needs {}, but the module's target is {}", spelling(word), rule.targets.describe(),
+                             to_string(target));
         }
         break;
       case RuleKind::kNeeds:
-        if (first_of(id, mods, rule.others) == Mod::kNone) return fmt::format("'.{}' needs one of: {}", spelling(word), rule.others_text);
+        if (first_of(id, mods, rule.others) == Mod::kNone)
+          return fmt::format("'.{}' needs one of: {}", spelling(word), rule.others_text);
         break;
       case RuleKind::kExcludes:
         if (const Mod other = first_of(id, mods, rule.others); other != Mod::kNone) {

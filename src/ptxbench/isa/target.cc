@@ -42,7 +42,8 @@ std::string TargetRule::describe() const {
     if (!text.empty()) text += ", or ";
     if (rule.suffix == 0) text += fmt::format("sm_{} or later", rule.sm);
     if (rule.suffix == 'a') text += fmt::format("exactly sm_{}a", rule.sm);
-    if (rule.suffix == 'f') text += fmt::format("sm_{0}f, sm_{0}a or a later 'a' or 'f' target of that family", rule.sm);
+    if (rule.suffix == 'f')
+      text += fmt::format("sm_{0}f, sm_{0}a or a later 'a' or 'f' target of that family", rule.sm);
   }
   return text;
 }

@@ -61,7 +61,9 @@ unsigned tmem_registers(FormId id, std::span<const Mod> mods) {
 unsigned vector_length(FormId id, std::span<const Mod> mods, std::string_view count) {
   if (count.empty() || count[0] == '%') return 0;
   unsigned literal = 0;
-  if (const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), literal); error == std::errc()) return literal;
+  if (const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), literal);
+      error == std::errc())
+    return literal;
   if (count == "num") return number_of(slot_value(id, mods, Slot::kNum));
   if (count == "num2") return 2 * number_of(slot_value(id, mods, Slot::kNum));
   if (count == "vec") return number_of(slot_value(id, mods, Slot::kVec));

@@ -47,7 +47,8 @@ const SourceLoc* Module::user_location(const Instruction& instruction) const {
   if (instruction.loc >= locs.size()) return nullptr;
   const SourceLoc* loc = &locs[instruction.loc];
   // An inlined_at names an earlier entry, so the chain ends.
-  while (loc->inlined_at < locs.size() && loc->inlined_at < static_cast<std::uint32_t>(loc - locs.data())) loc = &locs[loc->inlined_at];
+  while (loc->inlined_at < locs.size() && loc->inlined_at < static_cast<std::uint32_t>(loc - locs.data()))
+    loc = &locs[loc->inlined_at];
   return loc;
 }
 

@@ -72,7 +72,7 @@ struct Operand {
   std::int64_t value = 0;                // kImm bits; byte offset of kAddress and kSymbol; kLabel; kPrototype
   std::uint32_t first = 0;               // elements: operand_pool[first, first + count)
   std::uint32_t count = 0;
-  std::uint32_t column = 0;              // in the line where the operand starts
+  std::uint32_t column = 0;  // in the line where the operand starts
 
   double as_f64() const;  // the value of a float immediate
 };
@@ -114,8 +114,8 @@ struct AddressInit {
   std::uint32_t size = 8;
   Symbol symbol;
   std::int64_t addend = 0;
-  bool generic = false;          // written generic(sym)
-  std::uint64_t mask = ~0ull;    // written 0xff(sym): one byte of the address
+  bool generic = false;        // written generic(sym)
+  std::uint64_t mask = ~0ull;  // written 0xff(sym): one byte of the address
   bool operator==(const AddressInit&) const = default;
 };
 
@@ -125,10 +125,10 @@ struct Variable {
   std::string name;  // unique in its table
   isa::Space space = isa::Space::kGlobal;
   isa::Type type = isa::Type::kNone;
-  std::uint32_t vector = 1;  // elements of .v2, .v4
-  std::uint32_t align = 0;   // bytes; the natural alignment where none was written
+  std::uint32_t vector = 1;         // elements of .v2, .v4
+  std::uint32_t align = 0;          // bytes; the natural alignment where none was written
   std::vector<std::uint64_t> dims;  // [] after the name; empty for a scalar; 0: an unsized first dimension
-  std::uint64_t size = 0;    // bytes in all; 0 for an unsized extern array (dynamic shared memory)
+  std::uint64_t size = 0;           // bytes in all; 0 for an unsized extern array (dynamic shared memory)
   Linkage linkage = Linkage::kInternal;
   bool managed = false;
   bool unified = false;
@@ -141,13 +141,13 @@ struct Variable {
 struct Param {
   std::string name;
   isa::Type type = isa::Type::kNone;
-  bool is_register = false;   // '.reg' parameter of a .func: reg is its id
+  bool is_register = false;  // '.reg' parameter of a .func: reg is its id
   std::uint32_t reg = kNone;
   std::uint32_t align = 0;
-  std::uint64_t size = 0;     // bytes; arrays counted whole; 0 for an unsized trailing array
+  std::uint64_t size = 0;  // bytes; arrays counted whole; 0 for an unsized trailing array
   std::uint64_t offset = 0;
   bool is_array = false;
-  bool is_pointer = false;    // .ptr
+  bool is_pointer = false;  // .ptr
   isa::Space pointer_space = isa::Space::kGeneric;
   std::uint32_t pointer_align = 0;
 };
@@ -191,7 +191,7 @@ struct Function {
   std::vector<Register> registers;  // those that are used, in order of first use
   std::vector<Variable> variables;
   std::vector<Prototype> prototypes;
-  std::vector<Label> labels;        // in order of instruction
+  std::vector<Label> labels;  // in order of instruction
   std::vector<Instruction> instructions;
   std::vector<Operand> operand_pool;
   TextPosition position;

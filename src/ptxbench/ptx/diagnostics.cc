@@ -44,9 +44,12 @@ std::uint32_t Diagnostics::line_of(std::uint32_t offset) const {
   return static_cast<std::uint32_t>(after - line_starts_.begin());
 }
 
-std::uint32_t Diagnostics::column_of(std::uint32_t offset) const { return offset - line_starts_[line_of(offset) - 1] + 1; }
+std::uint32_t Diagnostics::column_of(std::uint32_t offset) const {
+  return offset - line_starts_[line_of(offset) - 1] + 1;
+}
 
-void Diagnostics::report(std::uint32_t offset, std::uint32_t length, std::string message, std::string hint, ErrorKind kind) {
+void Diagnostics::report(std::uint32_t offset, std::uint32_t length, std::string message, std::string hint,
+                         ErrorKind kind) {
   if (full()) return;
   Error error;
   error.kind = kind;
@@ -59,17 +62,20 @@ void Diagnostics::report(std::uint32_t offset, std::uint32_t length, std::string
   errors_.push_back(std::move(error));
 }
 
-void Diagnostics::report_at(std::uint32_t line, std::uint32_t column, std::string message, std::string hint, ErrorKind kind) {
+void Diagnostics::report_at(std::uint32_t line, std::uint32_t column, std::string message, std::string hint,
+                            ErrorKind kind) {
   if (full()) return;
   if (line >= 1 && line <= line_starts_.size() && !text_.empty()) {
     const auto offset = std::min<std::size_t>(line_starts_[line - 1] + std::size_t{column} - 1, text_.size());
     // Underline up to the end of the word.
     std::size_t end = offset;
     while (end < text_.size() && text_[end] > ' ' && text_[end] != ',' && text_[end] != ';') ++end;
-    report(static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(end - offset), std::move(message), std::move(hint), kind);
+    report(static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(end - offset), std::move(message),
+           std::move(hint), kind);
     return;
   }
-  Error error{kind, std::move(message), std::move(hint), {file_name_, static_cast<int>(line), static_cast<int>(column)}, {}};
+  Error error{
+      kind, std::move(message), std::move(hint), {file_name_, static_cast<int>(line), static_cast<int>(column)}, {}};
   errors_.push_back(std::move(error));
 }
 

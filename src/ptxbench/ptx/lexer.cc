@@ -28,11 +28,13 @@ class Lexer {
   char at(std::size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
 
   void push(TokenKind kind, std::size_t start, char punct) {
-    tokens_.push_back({kind, punct, static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(position_ - start), line_});
+    tokens_.push_back(
+        {kind, punct, static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(position_ - start), line_});
   }
 
   void report(std::size_t start, std::string message, std::string hint = {}) {
-    diagnostics_.report(static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(position_ - start), std::move(message), std::move(hint));
+    diagnostics_.report(static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(position_ - start),
+                        std::move(message), std::move(hint));
   }
 
   // False at the end of the text. Embedded text ends with a NUL; whatever follows it is not PTX.

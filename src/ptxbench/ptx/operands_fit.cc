@@ -18,7 +18,8 @@ class Fit {
  public:
   Fit(const Function& function, isa::FormId form, std::span<const isa::Mod> mods, std::span<const Operand> operands)
       : function_(function), form_(form), mods_(mods), operands_(operands), patterns_(isa::operand_patterns(form)) {
-    takes_scalar_ = !patterns_.empty() && patterns_[0].alternatives[0].shape == OperandShape::kDstVec && isa::form(form).family == isa::Family::kLdmatrix;
+    takes_scalar_ = !patterns_.empty() && patterns_[0].alternatives[0].shape == OperandShape::kDstVec &&
+                    isa::form(form).family == isa::Family::kLdmatrix;
     const auto elements = isa::modifier_elements(form);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       if (elements[i].slot != isa::Slot::kVec) continue;
@@ -38,9 +39,9 @@ class Fit {
  private:
   // A conditional operand that this opcode does not have.
   bool absent(const OperandPattern& pattern) const {
-    return !pattern.conditions.empty() && std::none_of(pattern.conditions.begin(), pattern.conditions.end(), [&](isa::Mod word) {
-      return std::find(mods_.begin(), mods_.end(), word) != mods_.end();
-    });
+    return !pattern.conditions.empty() &&
+           std::none_of(pattern.conditions.begin(), pattern.conditions.end(),
+                        [&](isa::Mod word) { return std::find(mods_.begin(), mods_.end(), word) != mods_.end(); });
   }
 
   // Patterns from p against operands from o.
@@ -53,7 +54,8 @@ class Fit {
     const OperandPattern& pattern = patterns_[p];
     if (absent(pattern)) return match(p + 1, o);
     if (!pattern.conditions.empty() && !pattern.optional && o == operands_.size()) {
-      note(o, fmt::format("needs the operand '{}', because of '.{}'", pattern.name, isa::spelling(pattern.conditions[0])));
+      note(o,
+           fmt::format("needs the operand '{}', because of '.{}'", pattern.name, isa::spelling(pattern.conditions[0])));
       return false;
     }
     if (o == operands_.size()) {
@@ -64,7 +66,8 @@ class Fit {
     chosen[o] = fits_any(pattern, operands_[o]);
     if (chosen[o] != nullptr && match(p + 1, o + 1)) return true;
     if (fits_any(pattern, operands_[o]) == nullptr) {
-      note(o, fmt::format("takes {} as operand {} ('{}'), found {}", describe(pattern), o + 1, pattern.name, describe(operands_[o])));
+      note(o, fmt::format("takes {} as operand {} ('{}'), found {}", describe(pattern), o + 1, pattern.name,
+                          describe(operands_[o])));
     }
     return pattern.optional && match(p + 1, o);
   }
@@ -97,7 +100,9 @@ class Fit {
   bool is_pred(const Operand& operand) const {
     return operand.kind == OperandKind::kReg && function_.registers[operand.reg].type == isa::Type::kPred;
   }
-  bool is_plain_reg(const Operand& operand) const { return operand.kind == OperandKind::kReg && !operand.negated && !is_pred(operand); }
+  bool is_plain_reg(const Operand& operand) const {
+    return operand.kind == OperandKind::kReg && !operand.negated && !is_pred(operand);
+  }
   bool is_reg_of(const OperandAlternative& alternative, const Operand& operand) const {
     return alternative.type == isa::Type::kPred ? is_pred(operand) && !operand.negated : is_plain_reg(operand);
   }
@@ -113,7 +118,9 @@ class Fit {
   bool fits(const OperandAlternative& alternative, const Operand& operand) const {
     const unsigned count = isa::vector_length(form_, mods_, alternative.count);
     const auto reg = [&](const Operand& o) { return is_reg_of(alternative, o); };
-    const auto reg_or_sink = [&](const Operand& o) { return o.kind == OperandKind::kSink || is_reg_of(alternative, o); };
+    const auto reg_or_sink = [&](const Operand& o) {
+      return o.kind == OperandKind::kSink || is_reg_of(alternative, o);
+    };
     const auto value = [&](const Operand& o) { return o.kind == OperandKind::kImm || is_reg_of(alternative, o); };
     switch (alternative.shape) {
       case OperandShape::kDst:
@@ -121,8 +128,11 @@ class Fit {
       case OperandShape::kReg: return reg(operand);
       case OperandShape::kDstSink: return reg_or_sink(operand);
       case OperandShape::kDstPair:
-        return operand.kind == OperandKind::kPair ? fits_pair(operand, false) : !alternative.pair_only && reg_or_sink(operand);
-      case OperandShape::kPredPair: return operand.kind == OperandKind::kPair ? fits_pair(operand, true) : is_pred(operand) || operand.kind == OperandKind::kSink;
+        return operand.kind == OperandKind::kPair ? fits_pair(operand, false)
+                                                  : !alternative.pair_only && reg_or_sink(operand);
+      case OperandShape::kPredPair:
+        return operand.kind == OperandKind::kPair ? fits_pair(operand, true)
+                                                  : is_pred(operand) || operand.kind == OperandKind::kSink;
       case OperandShape::kDstList:
         return wants_vector(operand) ? is_vector(operand, wanted_length(), reg_or_sink) : reg(operand);
       case OperandShape::kDstVec:
@@ -131,9 +141,11 @@ class Fit {
       case OperandShape::kVec: return is_vector(operand, count, value) || (count == 1 && takes_scalar_ && reg(operand));
       case OperandShape::kVal:
       case OperandShape::kValWide: return value(operand);
-      case OperandShape::kSrcList: return wants_vector(operand) ? is_vector(operand, wanted_length(), value) : value(operand);
+      case OperandShape::kSrcList:
+        return wants_vector(operand) ? is_vector(operand, wanted_length(), value) : value(operand);
       case OperandShape::kAny: return fits_any_source(operand, value);
-      case OperandShape::kPredVal: return is_pred(operand) || (operand.kind == OperandKind::kImm) || is_pred_sreg(operand);
+      case OperandShape::kPredVal:
+        return is_pred(operand) || (operand.kind == OperandKind::kImm) || is_pred_sreg(operand);
       case OperandShape::kPred: return is_pred(operand);
       case OperandShape::kImm: return operand.kind == OperandKind::kImm;
       case OperandShape::kTmem:
@@ -143,17 +155,16 @@ class Fit {
       case OperandShape::kLabel: return operand.kind == OperandKind::kLabel;
       case OperandShape::kTargets: return operand.kind == OperandKind::kTargets;
       case OperandShape::kFunc:
-        return (operand.kind == OperandKind::kSymbol && operand.symbol.kind == SymbolKind::kFunction) || is_plain_reg(operand);
+        return (operand.kind == OperandKind::kSymbol && operand.symbol.kind == SymbolKind::kFunction) ||
+               is_plain_reg(operand);
       case OperandShape::kCallArgs: return operand.kind == OperandKind::kVector;
-      case OperandShape::kProto: return operand.kind == OperandKind::kPrototype || operand.kind == OperandKind::kTargets;
+      case OperandShape::kProto:
+        return operand.kind == OperandKind::kPrototype || operand.kind == OperandKind::kTargets;
     }
     return false;
   }
 
-
-  bool wants_vector(const Operand& operand) const {
-    return vec_count_ != 0 || operand.kind == OperandKind::kVector;
-  }
+  bool wants_vector(const Operand& operand) const { return vec_count_ != 0 || operand.kind == OperandKind::kVector; }
   // Without .vec a vector of one element is as good as the element; mov takes any (its width is checked later).
   unsigned wanted_length() const { return has_vec_slot_ && vec_count_ == 0 ? 1 : vec_count_; }
 
@@ -169,7 +180,8 @@ class Fit {
 
   template <class Value>
   bool fits_any_source(const Operand& operand, Value value) const {
-    return value(operand) || operand.kind == OperandKind::kSymbol || operand.kind == OperandKind::kSpecial || is_vector(operand, 0, value);
+    return value(operand) || operand.kind == OperandKind::kSymbol || operand.kind == OperandKind::kSpecial ||
+           is_vector(operand, 0, value);
   }
 
   std::string describe(const OperandPattern& pattern) const {
@@ -216,7 +228,8 @@ class Fit {
 
   std::string describe(const Operand& operand) const {
     switch (operand.kind) {
-      case OperandKind::kReg: return is_pred(operand) ? (operand.negated ? "a negated predicate" : "a predicate register") : "a register";
+      case OperandKind::kReg:
+        return is_pred(operand) ? (operand.negated ? "a negated predicate" : "a predicate register") : "a register";
       case OperandKind::kImm: return "a constant";
       case OperandKind::kSymbol: return operand.symbol.kind == SymbolKind::kFunction ? "a function" : "a variable";
       case OperandKind::kSpecial: return "a special register";
@@ -250,8 +263,8 @@ std::vector<const OperandAlternative*> fitted_alternatives(const Function& funct
   return std::move(fit.chosen);
 }
 
-bool operands_fit(const Function& function, isa::FormId form, std::span<const isa::Mod> mods, std::span<const Operand> operands,
-                  std::string& problem, std::size_t& bad_operand) {
+bool operands_fit(const Function& function, isa::FormId form, std::span<const isa::Mod> mods,
+                  std::span<const Operand> operands, std::string& problem, std::size_t& bad_operand) {
   Fit fit(function, form, mods, operands);
   if (fit.run()) return true;
   problem = std::move(fit.problem);

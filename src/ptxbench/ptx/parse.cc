@@ -9,7 +9,11 @@ namespace ptxbench::ptx {
 ParseOutcome parse_all(std::string_view text, std::string file_name, std::size_t max_errors) {
   ParseOutcome outcome;
   if (text.size() > kMaxTextBytes) {
-    outcome.errors.push_back({ErrorKind::kTooLarge, fmt::format("the PTX text has {} bytes; the limit is {}", text.size(), kMaxTextBytes), {}, {file_name, 0, 0}, {}});
+    outcome.errors.push_back({ErrorKind::kTooLarge,
+                              fmt::format("the PTX text has {} bytes; the limit is {}", text.size(), kMaxTextBytes),
+                              {},
+                              {file_name, 0, 0},
+                              {}});
     return outcome;
   }
   Diagnostics diagnostics(text, file_name, max_errors);

@@ -49,9 +49,11 @@ bool Parser::function_declaration(bool is_entry, Linkage linkage) {
     if (!defined_before) module_.functions[index] = std::move(function);
     return true;
   }
-  if (!peek().is('{')) return error(peek(), fmt::format("expected '{{' or ';' after the head of '{}', found {}", text, describe(peek())));
+  if (!peek().is('{'))
+    return error(peek(), fmt::format("expected '{{' or ';' after the head of '{}', found {}", text, describe(peek())));
   if (defined_before) {
-    error(name, fmt::format("'{}' is defined twice", text), fmt::format("the other definition is in line {}", module_.functions[index].position.line));
+    error(name, fmt::format("'{}' is defined twice", text),
+          fmt::format("the other definition is in line {}", module_.functions[index].position.line));
     skip_braces();
     return true;
   }
@@ -94,10 +96,14 @@ bool Parser::parameter(Param& param, bool named) {
   param.type = prefix.type;
   if (accept_dot("ptr")) {
     param.is_pointer = true;
-    if (accept_dot("global")) param.pointer_space = isa::Space::kGlobal;
-    else if (accept_dot("shared")) param.pointer_space = isa::Space::kShared;
-    else if (accept_dot("const")) param.pointer_space = isa::Space::kConst;
-    else if (accept_dot("local")) param.pointer_space = isa::Space::kLocal;
+    if (accept_dot("global"))
+      param.pointer_space = isa::Space::kGlobal;
+    else if (accept_dot("shared"))
+      param.pointer_space = isa::Space::kShared;
+    else if (accept_dot("const"))
+      param.pointer_space = isa::Space::kConst;
+    else if (accept_dot("local"))
+      param.pointer_space = isa::Space::kLocal;
     if (accept_dot("align")) {
       std::uint64_t align = 0;
       if (!expect_unsigned("an alignment", std::uint64_t{1} << 30, align)) return false;
@@ -115,7 +121,8 @@ bool Parser::parameter(Param& param, bool named) {
   std::uint64_t size = std::uint64_t{isa::bytes(param.type)} * prefix.vector;
   param.align = prefix.align != 0 ? prefix.align : static_cast<std::uint32_t>(std::max<std::uint64_t>(1, size));
   for (const std::uint64_t dim : dims) {
-    if (dim != 0 && size > kMaxParamBytes / dim) return error(name, "the parameter is too large", {}, ErrorKind::kTooLarge);
+    if (dim != 0 && size > kMaxParamBytes / dim)
+      return error(name, "the parameter is too large", {}, ErrorKind::kTooLarge);
     size *= dim;
   }
   param.size = size;
@@ -174,7 +181,8 @@ bool Parser::performance_directives(Function& function) {
       good = expect(';', "'.pragma'");
     } else {
       return error(token, fmt::format("{} is not a directive of a function", describe(token)),
-                   "'.maxntid', '.reqntid', '.minnctapersm', '.maxnreg', '.reqnctapercluster', '.explicitcluster' and '.noreturn' are",
+                   "'.maxntid', '.reqntid', '.minnctapersm', '.maxnreg', '.reqnctapercluster', '.explicitcluster' and "
+                   "'.noreturn' are",
                    ErrorKind::kUnsupported);
     }
     if (!good) return false;
@@ -217,7 +225,8 @@ void Parser::body(Function& function) {
   }
   while (scopes_->depth() > 1) scopes_->close();
   for (const LabelReference& reference : scopes_->close()) {
-    diagnostics_.report(reference.offset, reference.length, fmt::format("the label '{}' is not defined", reference.name),
+    diagnostics_.report(reference.offset, reference.length,
+                        fmt::format("the label '{}' is not defined", reference.name),
                         "a label is visible in its own block and the blocks inside");
   }
   scopes_.reset();
@@ -253,7 +262,8 @@ bool Parser::directive_statement(Function& function) {
   if (accept_dot("reg")) return register_declaration();
   if (at_dot("loc")) return loc_directive();
   if (accept_dot("local")) return variable_declaration(isa::Space::kLocal, Linkage::kInternal, &function);
-  if (accept_dot("shared") || accept_dot("shared::cta")) return variable_declaration(isa::Space::kShared, Linkage::kInternal, &function);
+  if (accept_dot("shared") || accept_dot("shared::cta"))
+    return variable_declaration(isa::Space::kShared, Linkage::kInternal, &function);
   if (accept_dot("param")) return variable_declaration(isa::Space::kParam, Linkage::kInternal, &function);
   if (accept_dot("global")) return variable_declaration(isa::Space::kGlobal, Linkage::kInternal, &function);
   if (accept_dot("const")) return variable_declaration(isa::Space::kConst, Linkage::kInternal, &function);
@@ -276,7 +286,9 @@ bool Parser::directive_statement(Function& function) {
 bool Parser::register_declaration() {
   Variable prefix;
   if (!variable_prefix(prefix)) return false;
-  if (prefix.vector != 1) return error(peek(), "vector registers are not supported", "declare one register per element", ErrorKind::kUnsupported);
+  if (prefix.vector != 1)
+    return error(peek(), "vector registers are not supported", "declare one register per element",
+                 ErrorKind::kUnsupported);
   do {
     const Token name = peek();
     std::string_view text;
@@ -284,7 +296,8 @@ bool Parser::register_declaration() {
     bool is_new = true;
     if (accept('<')) {
       std::uint64_t count = 0;
-      if (!expect_unsigned("a number of registers", kMaxRange, count) || !expect('>', "the number of registers")) return false;
+      if (!expect_unsigned("a number of registers", kMaxRange, count) || !expect('>', "the number of registers"))
+        return false;
       is_new = scopes_->declare_range(text, static_cast<std::uint32_t>(count), prefix.type);
     } else {
       is_new = scopes_->declare_register(text, prefix.type);
@@ -326,7 +339,8 @@ bool Parser::target_table(Function& function, std::string_view name) {
   const std::uint32_t first_pending = static_cast<std::uint32_t>(pending_labels_.size());
   do {
     Operand element;
-    if (peek().kind != TokenKind::kName) return error(peek(), fmt::format("expected a label, found {}", describe(peek())));
+    if (peek().kind != TokenKind::kName)
+      return error(peek(), fmt::format("expected a label, found {}", describe(peek())));
     const bool is_function = find_symbol(text_of(peek())).has_value();
     if (!simple_operand(function, !is_function, element)) return false;
     elements.push_back(element);

@@ -86,7 +86,8 @@ bool Parser::opcode(const isa::OpcodeMatch*& match) {
     if (row.status != isa::FormStatus::kRefused) return true;
     Token whole = start;
     whole.length = tokens_[next_ - 1].offset + tokens_[next_ - 1].length - start.offset;
-    return error(whole, fmt::format("'{}' is not supported: {}", row.head, row.refused_why), {}, ErrorKind::kUnsupported);
+    return error(whole, fmt::format("'{}' is not supported: {}", row.head, row.refused_why), {},
+                 ErrorKind::kUnsupported);
   }
   return error(tokens_[first + match->bad_word], match->problem, match->hint);
 }
@@ -115,7 +116,8 @@ bool Parser::operand_list(Function& function, const isa::OpcodeMatch& match, std
   }
   if (peek().is(';')) return true;
   do {
-    if (operands.size() == kMaxOperands) return error(peek(), fmt::format("more than {} operands", kMaxOperands), {}, ErrorKind::kTooLarge);
+    if (operands.size() == kMaxOperands)
+      return error(peek(), fmt::format("more than {} operands", kMaxOperands), {}, ErrorKind::kTooLarge);
     Operand next;
     if (!operand(function, takes_label(match, operands.size()), next)) return false;
     operands.push_back(next);
@@ -123,8 +125,8 @@ bool Parser::operand_list(Function& function, const isa::OpcodeMatch& match, std
   return true;
 }
 
-bool Parser::choose_form(Function& function, const isa::OpcodeMatch& match, std::vector<Operand>& operands, const Token& start,
-                         Instruction& instruction) {
+bool Parser::choose_form(Function& function, const isa::OpcodeMatch& match, std::vector<Operand>& operands,
+                         const Token& start, Instruction& instruction) {
   std::string problem;
   std::size_t bad_operand = 0;
   isa::FormId nearest = match.candidates[0].form;

@@ -29,7 +29,8 @@ bool Parser::operand(Function& function, bool label_wanted, Operand& result) {
   if (!simple_operand(function, false, halves[1])) return false;
   halves[1].column = diagnostics_.column_of(second.offset);
   for (const Operand& half : halves) {
-    if (half.kind != OperandKind::kReg && half.kind != OperandKind::kSink) return error(start, "a pair 'd|p' is of registers or '_'");
+    if (half.kind != OperandKind::kReg && half.kind != OperandKind::kSink)
+      return error(start, "a pair 'd|p' is of registers or '_'");
   }
   Operand pair;
   pair.kind = OperandKind::kPair;
@@ -53,7 +54,9 @@ bool Parser::simple_operand(Function& function, bool label_wanted, Operand& resu
     take();
     const Token name = peek();
     if (name.kind != TokenKind::kName || !name_operand(false, result)) {
-      return name.kind == TokenKind::kName ? false : error(name, fmt::format("expected a predicate after '!', found {}", describe(name)));
+      return name.kind == TokenKind::kName
+                 ? false
+                 : error(name, fmt::format("expected a predicate after '!', found {}", describe(name)));
     }
     if (result.kind != OperandKind::kReg) return error(name, "'!' is for predicate registers");
     result.negated = true;
@@ -81,11 +84,13 @@ bool Parser::immediate(Operand& result) {
     take();
     if (!float_bits(token, result.imm_kind, result.value)) return false;
     if (negative) {
-      result.value ^= result.imm_kind == ImmKind::kF32 ? std::int64_t{1} << 31 : std::bit_cast<std::int64_t>(std::uint64_t{1} << 63);
+      result.value ^= result.imm_kind == ImmKind::kF32 ? std::int64_t{1} << 31
+                                                       : std::bit_cast<std::int64_t>(std::uint64_t{1} << 63);
     }
     return true;
   }
-  return error(token, fmt::format("expected an operand, found {}", describe(token)), "operands are registers, constants, [addresses] and {vectors}");
+  return error(token, fmt::format("expected an operand, found {}", describe(token)),
+               "operands are registers, constants, [addresses] and {vectors}");
 }
 
 bool Parser::name_operand(bool label_wanted, Operand& result) {
@@ -105,9 +110,7 @@ bool Parser::name_operand(bool label_wanted, Operand& result) {
         result.kind = OperandKind::kPrototype;
         result.value = found->index;
         return true;
-      case NameKind::kTargets:
-        result = target_tables_[found->index].front();
-        return true;
+      case NameKind::kTargets: result = target_tables_[found->index].front(); return true;
       default: break;
     }
     result.kind = OperandKind::kSymbol;
@@ -143,7 +146,8 @@ bool Parser::name_operand(bool label_wanted, Operand& result) {
     return true;
   }
   return error(token, fmt::format("'{}' is not declared", name.substr(0, 100)),
-               name[0] == '%' ? "declare the register with '.reg' in this block or an enclosing one" : "declare it before its first use");
+               name[0] == '%' ? "declare the register with '.reg' in this block or an enclosing one"
+                              : "declare it before its first use");
 }
 
 // The elements up to the closing bracket, which is also taken.
@@ -156,7 +160,8 @@ bool Parser::vector(Function& function, char close, Operand& result) {
     if (!simple_operand(function, false, element)) return false;
     element.column = diagnostics_.column_of(start.offset);
     elements.push_back(element);
-    if (elements.size() > kMaxElements) return error(start, fmt::format("a vector of more than {} elements", kMaxElements), {}, ErrorKind::kTooLarge);
+    if (elements.size() > kMaxElements)
+      return error(start, fmt::format("a vector of more than {} elements", kMaxElements), {}, ErrorKind::kTooLarge);
     if (!accept(',')) break;
   }
   if (!accept(close)) return error(peek(), fmt::format("expected ',' or '{}', found {}", close, describe(peek())));
@@ -183,7 +188,9 @@ bool Parser::address(Function& function, Operand& result) {
   const Token start = peek();
   Operand base;
   if (start.is('{') || start.is('[') || start.is('!') || !simple_operand(function, false, base)) {
-    return start.is('{') || start.is('[') || start.is('!') ? error(start, fmt::format("expected an address, found {}", describe(start))) : false;
+    return start.is('{') || start.is('[') || start.is('!')
+               ? error(start, fmt::format("expected an address, found {}", describe(start)))
+               : false;
   }
   result.kind = OperandKind::kAddress;
   result.value = 0;
@@ -202,7 +209,9 @@ bool Parser::address(Function& function, Operand& result) {
       result.base = AddressBase::kImm;
       result.value = base.value;
       break;
-    default: return error(start, fmt::format("{} cannot be an address", describe(start)), "addresses are [register+offset] or [variable+offset]");
+    default:
+      return error(start, fmt::format("{} cannot be an address", describe(start)),
+                   "addresses are [register+offset] or [variable+offset]");
   }
   if (!address_offset(result.value)) return false;
   if (accept(',')) {

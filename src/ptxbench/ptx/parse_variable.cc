@@ -34,7 +34,8 @@ bool Parser::variable_prefix(Variable& variable) {
       take();
       std::uint64_t align = 0;
       if (!expect_unsigned("an alignment", std::uint64_t{1} << 30, align)) return false;
-      if (!std::has_single_bit(align)) return error(token, fmt::format("the alignment {} is not a power of two", align));
+      if (!std::has_single_bit(align))
+        return error(token, fmt::format("the alignment {} is not a power of two", align));
       variable.align = static_cast<std::uint32_t>(align);
     } else if (word == "attribute") {
       if (!skip_attribute(variable)) return false;
@@ -42,7 +43,8 @@ bool Parser::variable_prefix(Variable& variable) {
       take();
       variable.vector = static_cast<std::uint32_t>(word[1] - '0');
     } else if (word == "texref" || word == "samplerref" || word == "surfref") {
-      return error(token, "textures and surfaces are out of scope", "read global memory instead", ErrorKind::kUnsupported);
+      return error(token, "textures and surfaces are out of scope", "read global memory instead",
+                   ErrorKind::kUnsupported);
     } else if (const auto type = isa::type_from_spelling(word)) {
       take();
       variable.type = *type;
@@ -64,12 +66,14 @@ bool Parser::skip_attribute(Variable& variable) {
     } else if (accept_dot("unified")) {
       variable.unified = true;
       std::uint64_t ignored = 0;
-      if (!expect('(', "'.unified'") || !expect_unsigned("a number", ~std::uint64_t{0}, ignored) || !expect(',', "the number") ||
-          !expect_unsigned("a number", ~std::uint64_t{0}, ignored) || !expect(')', "the numbers")) {
+      if (!expect('(', "'.unified'") || !expect_unsigned("a number", ~std::uint64_t{0}, ignored) ||
+          !expect(',', "the number") || !expect_unsigned("a number", ~std::uint64_t{0}, ignored) ||
+          !expect(')', "the numbers")) {
         return false;
       }
     } else {
-      return error(peek(), fmt::format("{} is not an attribute", describe(peek())), "'.managed' and '.unified' are", ErrorKind::kUnsupported);
+      return error(peek(), fmt::format("{} is not an attribute", describe(peek())), "'.managed' and '.unified' are",
+                   ErrorKind::kUnsupported);
     }
   } while (accept(','));
   return expect(')', "the attribute");
@@ -108,7 +112,8 @@ bool Parser::declarator(Variable& variable, Function* function) {
   if (peek().is('<')) return error(peek(), "parameterised names are for '.reg' only");
   if (!dimensions(variable.dims)) return false;
   const std::uint64_t element = std::uint64_t{isa::bytes(variable.type)} * variable.vector;
-  if (variable.type == isa::Type::kPred) return error(name, "a predicate cannot be stored in memory", "use .b32 or .u8");
+  if (variable.type == isa::Type::kPred)
+    return error(name, "a predicate cannot be stored in memory", "use .b32 or .u8");
   if (variable.align == 0) variable.align = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, element));
   if (accept('=') && !initializer(variable)) return false;
   if (!variable.dims.empty() && variable.dims[0] == 0 && !variable.init.empty()) {
@@ -117,7 +122,8 @@ bool Parser::declarator(Variable& variable, Function* function) {
     if (row != 0) variable.dims[0] = (variable.init.size() + row - 1) / row;
   }
   const auto size = total_bytes(variable.dims, element);
-  if (!size) return error(name, fmt::format("'{}' is larger than {} bytes", text, kMaxVariableBytes), {}, ErrorKind::kTooLarge);
+  if (!size)
+    return error(name, fmt::format("'{}' is larger than {} bytes", text, kMaxVariableBytes), {}, ErrorKind::kTooLarge);
   variable.size = *size;
   return declare_variable(std::move(variable), function, name);
 }
@@ -140,7 +146,8 @@ bool Parser::declare_variable(Variable variable, Function* function, const Token
   }
   Variable& earlier = module_.variables[place->second];
   if (earlier.linkage != Linkage::kExtern && variable.linkage != Linkage::kExtern) {
-    return error(name, fmt::format("'{}' is declared twice", text), fmt::format("the other declaration is in line {}", earlier.position.line));
+    return error(name, fmt::format("'{}' is declared twice", text),
+                 fmt::format("the other declaration is in line {}", earlier.position.line));
   }
   if (earlier.linkage == Linkage::kExtern) earlier = std::move(variable);
   return true;
@@ -171,10 +178,12 @@ bool Parser::initializer_list(Variable& variable, std::uint64_t& offset, int dep
   if (depth > 0) {
     std::uint64_t row = element * variable.vector;
     const std::size_t outer = static_cast<std::size_t>(depth);
-    if (outer < variable.dims.size()) row = total_bytes({variable.dims.begin() + depth, variable.dims.end()}, row).value_or(row);
+    if (outer < variable.dims.size())
+      row = total_bytes({variable.dims.begin() + depth, variable.dims.end()}, row).value_or(row);
     offset = std::max(offset, start + row);
   }
-  if (variable.init.size() > kMaxInitBytes) return error(peek(), "the initialiser is too large", {}, ErrorKind::kTooLarge);
+  if (variable.init.size() > kMaxInitBytes)
+    return error(peek(), "the initialiser is too large", {}, ErrorKind::kTooLarge);
   return expect('}', "the initialiser");
 }
 
@@ -210,19 +219,23 @@ bool Parser::initializer_value(Variable& variable, std::uint64_t offset) {
     address.generic = true;
   }
   if (peek().kind != TokenKind::kName) {
-    if (closing) return error(peek(), fmt::format("expected a variable's or function's name, found {}", describe(peek())));
+    if (closing)
+      return error(peek(), fmt::format("expected a variable's or function's name, found {}", describe(peek())));
     Operand value;
     if (!immediate(value)) return false;
     std::uint64_t bits = static_cast<std::uint64_t>(value.value);
     // A decimal constant such as 1.5 is a double; it is rounded to the variable's type.
-    if (value.imm_kind == ImmKind::kF64 && variable.type == isa::Type::kF32) bits = std::bit_cast<std::uint32_t>(static_cast<float>(value.as_f64()));
-    if (value.imm_kind == ImmKind::kF32 && variable.type == isa::Type::kF64) bits = std::bit_cast<std::uint64_t>(value.as_f64());
+    if (value.imm_kind == ImmKind::kF64 && variable.type == isa::Type::kF32)
+      bits = std::bit_cast<std::uint32_t>(static_cast<float>(value.as_f64()));
+    if (value.imm_kind == ImmKind::kF32 && variable.type == isa::Type::kF64)
+      bits = std::bit_cast<std::uint64_t>(value.as_f64());
     put_bytes(variable.init, offset, bits, size);
     return true;
   }
   const Token name = take();
   const auto symbol = find_symbol(text_of(name));
-  if (!symbol) return error(name, fmt::format("'{}' is not declared", text_of(name)), "declare it before this initialiser");
+  if (!symbol)
+    return error(name, fmt::format("'{}' is not declared", text_of(name)), "declare it before this initialiser");
   address.symbol = *symbol;
   if (closing && !expect(')', "the name")) return false;
   if (masked && address.generic && !expect(')', "the name")) return false;
@@ -233,8 +246,10 @@ bool Parser::initializer_value(Variable& variable, std::uint64_t offset) {
 }
 
 std::optional<Symbol> Parser::find_symbol(std::string_view name) {
-  if (const auto found = variable_index_.find(name); found != variable_index_.end()) return Symbol{SymbolKind::kGlobal, found->second};
-  if (const auto found = function_index_.find(name); found != function_index_.end()) return Symbol{SymbolKind::kFunction, found->second};
+  if (const auto found = variable_index_.find(name); found != variable_index_.end())
+    return Symbol{SymbolKind::kGlobal, found->second};
+  if (const auto found = function_index_.find(name); found != function_index_.end())
+    return Symbol{SymbolKind::kFunction, found->second};
   return std::nullopt;
 }
 

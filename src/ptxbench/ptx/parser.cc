@@ -16,7 +16,8 @@ Parser::Parser(std::string_view text, std::string file_name, Diagnostics& diagno
 
 Module Parser::run() {
   if (!at_dot("version") && peek().kind != TokenKind::kEnd) {
-    error(peek(), fmt::format("a PTX module starts with '.version', found {}", describe(peek())), "write '.version 9.0' first");
+    error(peek(), fmt::format("a PTX module starts with '.version', found {}", describe(peek())),
+          "write '.version 9.0' first");
   }
   while (peek().kind != TokenKind::kEnd && !diagnostics_.full()) module_item();
   if (module_.version == isa::Version{} && diagnostics_.empty()) {
@@ -80,7 +81,8 @@ bool Parser::error(const Token& token, std::string message, std::string hint, Er
 }
 
 bool Parser::expect_name(std::string_view what, std::string_view& name) {
-  if (peek().kind != TokenKind::kName) return error(peek(), fmt::format("expected {}, found {}", what, describe(peek())));
+  if (peek().kind != TokenKind::kName)
+    return error(peek(), fmt::format("expected {}, found {}", what, describe(peek())));
   name = text_of(take());
   return true;
 }
@@ -100,8 +102,10 @@ bool Parser::integer_value(const Token& token, std::uint64_t& value) {
     text.remove_prefix(1);
   }
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (problem == std::errc::result_out_of_range) return error(token, fmt::format("{} does not fit in 64 bits", describe(token)));
-  if (problem != std::errc() || end != text.data() + text.size()) return error(token, fmt::format("{} is not a number", describe(token)));
+  if (problem == std::errc::result_out_of_range)
+    return error(token, fmt::format("{} does not fit in 64 bits", describe(token)));
+  if (problem != std::errc() || end != text.data() + text.size())
+    return error(token, fmt::format("{} is not a number", describe(token)));
   return true;
 }
 
@@ -116,17 +120,20 @@ bool Parser::float_bits(const Token& token, ImmKind& kind, std::int64_t& bits) {
   }
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size()) return error(token, fmt::format("{} is not a number", describe(token)));
+  if (problem != std::errc() || end != text.data() + text.size())
+    return error(token, fmt::format("{} is not a number", describe(token)));
   kind = ImmKind::kF64;
   bits = std::bit_cast<std::int64_t>(value);
   return true;
 }
 
 bool Parser::expect_unsigned(std::string_view what, std::uint64_t limit, std::uint64_t& value) {
-  if (peek().kind != TokenKind::kInteger) return error(peek(), fmt::format("expected {}, found {}", what, describe(peek())));
+  if (peek().kind != TokenKind::kInteger)
+    return error(peek(), fmt::format("expected {}, found {}", what, describe(peek())));
   const Token token = take();
   if (!integer_value(token, value)) return false;
-  if (value > limit) return error(token, fmt::format("{} {} is over the limit of {}", what, value, limit), {}, ErrorKind::kTooLarge);
+  if (value > limit)
+    return error(token, fmt::format("{} {} is over the limit of {}", what, value, limit), {}, ErrorKind::kTooLarge);
   return true;
 }
 
@@ -144,7 +151,9 @@ void Parser::skip_statement() {
 void Parser::skip_to_directive(std::uint32_t line) {
   int depth = 0;
   while (peek().kind != TokenKind::kEnd) {
-    if (depth == 0 && peek().kind == TokenKind::kDot && next_ > 0 && peek().line != line && tokens_[next_ - 1].line != peek().line) return;
+    if (depth == 0 && peek().kind == TokenKind::kDot && next_ > 0 && peek().line != line &&
+        tokens_[next_ - 1].line != peek().line)
+      return;
     if (peek().is('{')) ++depth;
     if (peek().is('}') && depth > 0) --depth;
     take();
@@ -174,7 +183,9 @@ void Parser::module_item() {
     std::uint64_t size = 0;
     const Token token = peek();
     good = expect_unsigned("an address size", 64, size);
-    if (good && size != 64) good = error(token, fmt::format("'.address_size {}' is not supported", size), "compile for 64-bit addresses", ErrorKind::kUnsupported);
+    if (good && size != 64)
+      good = error(token, fmt::format("'.address_size {}' is not supported", size), "compile for 64-bit addresses",
+                   ErrorKind::kUnsupported);
     module_.address_size = 64;
   } else if (at_dot("file")) {
     good = file_directive();
@@ -233,7 +244,8 @@ bool Parser::file_directive() {
   take();
   std::uint64_t number = 0;
   if (!expect_unsigned("a file number", 0xfffffffe, number)) return false;
-  if (peek().kind != TokenKind::kString) return error(peek(), fmt::format("expected the file's name in quotes, found {}", describe(peek())));
+  if (peek().kind != TokenKind::kString)
+    return error(peek(), fmt::format("expected the file's name in quotes, found {}", describe(peek())));
   std::string name;
   const auto quoted = text_of(take());
   for (std::size_t i = 0; i < quoted.size(); ++i) {
@@ -254,7 +266,8 @@ bool Parser::section_directive() {
   take();
   const bool strings = at_dot("debug_str");
   if (peek().kind == TokenKind::kDot || peek().kind == TokenKind::kName || peek().kind == TokenKind::kString) take();
-  if (!peek().is('{')) return error(peek(), fmt::format("expected '{{' after the section's name, found {}", describe(peek())));
+  if (!peek().is('{'))
+    return error(peek(), fmt::format("expected '{{' after the section's name, found {}", describe(peek())));
   if (!strings) {
     skip_braces();
     return true;
@@ -284,10 +297,14 @@ bool Parser::alias_directive() {
   const Token directive = take();
   std::string_view name;
   std::string_view target;
-  if (!expect_name("a function's name", name) || !expect(',', "the alias's name") || !expect_name("a function's name", target)) return false;
+  if (!expect_name("a function's name", name) || !expect(',', "the alias's name") ||
+      !expect_name("a function's name", target))
+    return false;
   const auto alias = function_index_.find(name);
-  if (alias == function_index_.end()) return error(directive, fmt::format("'.alias' of '{}', which is not declared", name), "declare the function first");
-  if (!function_index_.contains(target)) return error(directive, fmt::format("'{}' is not declared", target), "declare the function first");
+  if (alias == function_index_.end())
+    return error(directive, fmt::format("'.alias' of '{}', which is not declared", name), "declare the function first");
+  if (!function_index_.contains(target))
+    return error(directive, fmt::format("'{}' is not declared", target), "declare the function first");
   module_.functions[alias->second].alias_of = target;
   return expect(';', "'.alias'");
 }
@@ -309,7 +326,11 @@ bool Parser::loc_directive() {
       !expect_unsigned("a column", 0xfffffffe, column)) {
     return false;
   }
-  SourceLoc loc{static_cast<std::uint32_t>(file), static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column), kNone, {}};
+  SourceLoc loc{static_cast<std::uint32_t>(file),
+                static_cast<std::uint32_t>(line),
+                static_cast<std::uint32_t>(column),
+                kNone,
+                {}};
   while (accept(',')) {
     std::string_view word;
     if (!expect_name("'function_name' or 'inlined_at'", word)) return false;
@@ -328,7 +349,11 @@ bool Parser::loc_directive() {
         return false;
       }
       // The call's place is a '.loc' of its own if it was inlined in turn; that one comes first in the text.
-      const SourceLoc outer{static_cast<std::uint32_t>(file), static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column), kNone, {}};
+      const SourceLoc outer{static_cast<std::uint32_t>(file),
+                            static_cast<std::uint32_t>(line),
+                            static_cast<std::uint32_t>(column),
+                            kNone,
+                            {}};
       const auto found = loc_index_.find(place_key(outer));
       if (found != loc_index_.end()) {
         loc.inlined_at = found->second;
@@ -338,7 +363,8 @@ bool Parser::loc_directive() {
         loc_index_[place_key(outer)] = loc.inlined_at;
       }
     } else {
-      return error(peek(), fmt::format("'{}' is not an attribute of '.loc'", word), "'function_name' and 'inlined_at' are");
+      return error(peek(), fmt::format("'{}' is not an attribute of '.loc'", word),
+                   "'function_name' and 'inlined_at' are");
     }
   }
   module_.locs.push_back(loc);
@@ -366,12 +392,14 @@ bool Parser::linkage_item() {
   if (accept_dot("func")) return function_declaration(false, linkage);
   if (accept_dot("global")) return variable_declaration(isa::Space::kGlobal, linkage, nullptr);
   if (accept_dot("const")) return variable_declaration(isa::Space::kConst, linkage, nullptr);
-  if (accept_dot("shared") || accept_dot("shared::cta")) return variable_declaration(isa::Space::kShared, linkage, nullptr);
+  if (accept_dot("shared") || accept_dot("shared::cta"))
+    return variable_declaration(isa::Space::kShared, linkage, nullptr);
   if (at_dot("tex") || at_dot("texref")) {
     return error(peek(), "textures are out of scope", "read global memory instead", ErrorKind::kUnsupported);
   }
-  return error(peek(), fmt::format("expected a directive of module scope, found {}", describe(peek())),
-               "'.entry', '.func', '.global', '.const' and '.shared' declare; instructions stand inside a function's braces");
+  return error(
+      peek(), fmt::format("expected a directive of module scope, found {}", describe(peek())),
+      "'.entry', '.func', '.global', '.const' and '.shared' declare; instructions stand inside a function's braces");
 }
 
 }  // namespace ptxbench::ptx

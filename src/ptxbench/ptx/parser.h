@@ -87,8 +87,8 @@ class Parser {
   bool instruction(Function& function);
   bool guard(Instruction& instruction);
   bool opcode(const isa::OpcodeMatch*& match);
-  bool choose_form(Function& function, const isa::OpcodeMatch& match, std::vector<Operand>& operands, const Token& start,
-                   Instruction& instruction);
+  bool choose_form(Function& function, const isa::OpcodeMatch& match, std::vector<Operand>& operands,
+                   const Token& start, Instruction& instruction);
   bool operand_list(Function& function, const isa::OpcodeMatch& match, std::vector<Operand>& operands);
   void store_operands(Function& function, std::vector<Operand>& operands, Instruction& instruction);
 

@@ -176,8 +176,10 @@ class Printer {
     if (variable.vector != 1) put(".v{} ", variable.vector);
     put(".{} {}", isa::spelling(variable.type), variable.name);
     for (const std::uint64_t dim : variable.dims) {
-      if (dim == 0) text_ += "[]";
-      else put("[{}]", dim);
+      if (dim == 0)
+        text_ += "[]";
+      else
+        put("[{}]", dim);
     }
   }
 
@@ -200,10 +202,14 @@ class Printer {
         continue;
       }
       std::uint64_t value = 0;
-      for (unsigned i = 0; i < size && i < 8; ++i) value |= std::to_integer<std::uint64_t>(variable.init[offset + i]) << (8 * i);
-      if (variable.type == isa::Type::kF32) put("0f{:08X}", value);
-      else if (variable.type == isa::Type::kF64) put("0d{:016X}", value);
-      else put("{}", value);
+      for (unsigned i = 0; i < size && i < 8; ++i)
+        value |= std::to_integer<std::uint64_t>(variable.init[offset + i]) << (8 * i);
+      if (variable.type == isa::Type::kF32)
+        put("0f{:08X}", value);
+      else if (variable.type == isa::Type::kF64)
+        put("0d{:016X}", value);
+      else
+        put("{}", value);
     }
     if (list) text_ += '}';
   }
@@ -369,8 +375,10 @@ class Printer {
       case AddressBase::kSymbol: symbol(&function, operand.symbol, 0); break;
       case AddressBase::kImm: break;
     }
-    if (operand.base == AddressBase::kImm) put("{}", operand.value);
-    else if (operand.value != 0) put("+{}", operand.value);
+    if (operand.base == AddressBase::kImm)
+      put("{}", operand.value);
+    else if (operand.value != 0)
+      put("+{}", operand.value);
     if (operand.count != 0) {
       text_ += ", ";
       list(function, operand, "{}");
@@ -399,8 +407,9 @@ class Printer {
   }
 
   void label(const Function& function, std::uint32_t instruction) {
-    const auto found = std::lower_bound(function.labels.begin(), function.labels.end(), instruction,
-                                        [](const Label& label, std::uint32_t place) { return label.instruction < place; });
+    const auto found =
+        std::lower_bound(function.labels.begin(), function.labels.end(), instruction,
+                         [](const Label& label, std::uint32_t place) { return label.instruction < place; });
     text_ += found != function.labels.end() ? std::string_view(found->name) : std::string_view("?");
   }
 

@@ -73,7 +73,8 @@ std::optional<Name> Scopes::find(std::string_view name) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     if (const auto found = scope->names.find(name); found != scope->names.end()) {
       Entry& entry = found->second;
-      if (entry.name.kind == NameKind::kRegister && entry.name.index == kNone) entry.name.index = new_register(name, entry.type);
+      if (entry.name.kind == NameKind::kRegister && entry.name.index == kNone)
+        entry.name.index = new_register(name, entry.type);
       return entry.name;
     }
     if (const Range* range = range_of(*scope, name)) {

@@ -32,7 +32,8 @@ struct LabelReference {
 class Scopes {
  public:
   // is_global: whether the module has the name; a flattened name may not hide it.
-  Scopes(Function& function, std::function<bool(std::string_view)> is_global) : function_(function), is_global_(std::move(is_global)) {
+  Scopes(Function& function, std::function<bool(std::string_view)> is_global)
+      : function_(function), is_global_(std::move(is_global)) {
     open();
   }
 

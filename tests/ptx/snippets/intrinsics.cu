@@ -1,3 +1,4 @@
+// Ordinary device code: constants, dynamic and static shared memory, calls, printf, atomics, conversions.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cstdio>
