@@ -45,16 +45,19 @@ Place place_in_source(const std::vector<std::string>& ptx, int line) {
   Place place;
   int file = 0;
   std::smatch match;
-  for (int at = std::min(line, static_cast<int>(ptx.size())) - 1; at >= 0 && place.line == 0; --at)
-    if (std::regex_search(ptx[static_cast<std::size_t>(at)], match, kLoc)) {
-      file = to_int(match[1]);
-      place.line = to_int(match[2]);
-      place.column = to_int(match[3]);
-    }
+  // A plain search first: a PTX text has many thousand lines, and std::regex is slow.
+  for (int at = std::min(line, static_cast<int>(ptx.size())) - 1; at >= 0 && place.line == 0; --at) {
+    const std::string& text = ptx[static_cast<std::size_t>(at)];
+    if (text.find(".loc") == std::string::npos || !std::regex_search(text, match, kLoc)) continue;
+    file = to_int(match[1]);
+    place.line = to_int(match[2]);
+    place.column = to_int(match[3]);
+  }
   if (place.line == 0) return place;
   const std::regex file_entry(fmt::format(R"re(^\s*\.file\s+{}\s+"([^"]*)")re", file));
   for (const std::string& text : ptx)
-    if (std::regex_search(text, match, file_entry)) place.file = without_marker(match[1]);
+    if (text.find(".file") != std::string::npos && std::regex_search(text, match, file_entry))
+      place.file = without_marker(match[1]);
   return place;
 }
 
