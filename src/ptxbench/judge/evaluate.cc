@@ -160,13 +160,15 @@ std::string describe_failure(const schema::FamilyFigures& family, RuleSet rules)
       text += fmt::format("{} of {} elements differ from the one right bit pattern (the limit is 0)", failing,
                           output.elements);
     } else {
-      text += fmt::format("{} of {} rows exceed the limit, the worst with a {} error of {:.3g} (limit {:.3g})", failing,
-                          output.rows, output.strict_measure, output.strict_worst, output.strict_limit);
+      text +=
+          fmt::format("{} of {} rows exceed the limit, the worst with {} error of {:.3g} (limit {:.3g})", failing,
+                      output.rows, output.strict_measure == "absolute" ? "an absolute" : "a " + output.strict_measure,
+                      output.strict_worst, output.strict_limit);
     }
-    if (output.worst)
+    if (output.worst && output.non_finite == 0)
       text += fmt::format("; at [{}] expected {:.6g}, got {:.6g}", fmt::join(output.worst->index, ", "),
                           output.worst->expected, output.worst->got);
-    if (!family.hints.empty()) text += fmt::format(". {}", fmt::join(family.hints, ". "));
+    for (const std::string& hint : family.hints) text += (text.back() == '?' ? " " : ". ") + hint;
     return text;
   }
   return {};
@@ -182,7 +184,8 @@ bool Evaluation::take_families(std::vector<schema::FamilyFigures> families) {
   }
   std::move(families.begin(), families.end(), std::back_inserter(fields_.correct.families));
   if (message.empty()) return true;
-  if (launches_.back().empty()) message += ". No kernel was launched";
+  if (launches_.back().empty())
+    message += message.back() == '?' ? " No kernel was launched" : ". No kernel was launched";
   fields_.correct.state = LayerState::kFailed;
   fields_.correct.message = message;
   end(VerdictStatus::kIncorrectNumerical, std::move(message));

@@ -74,9 +74,9 @@ std::string absence(const InstructionCount& count) {
   const std::int64_t in_code = count.static_sass ? *count.static_sass : count.static_ptx.value_or(0);
   if (in_code > 0)
     return fmt::format(
-        "{} stands {} times in the code, but no thread executed it: its kernel is never launched, or its "
+        "{} stands {} time{} in the code, but no thread executed it: its kernel is never launched, or its "
         "predicate or branch is never true",
-        count.family, in_code);
+        count.family, in_code, in_code == 1 ? "" : "s");
   return fmt::format("{} was never executed", count.family);
 }
 

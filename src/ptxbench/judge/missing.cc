@@ -40,6 +40,12 @@ std::int64_t worst_row(const OutputView& output, const RowRanges& rows) {
   return worst;
 }
 
+std::int64_t ranges_in(const std::vector<std::int64_t>& sorted) {
+  std::int64_t ranges = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) ranges += i == 0 || sorted[i] != sorted[i - 1] + 1;
+  return ranges;
+}
+
 // One row of C: error = sum over k blocks of coefficient * (the block's share of the sum). The coefficient, estimated by
 // projection over the columns, is -1 for a block left out and +1 for one added twice; the noise of the projection is
 // about sqrt(blocks left out / columns).
@@ -67,7 +73,9 @@ void hint_k_blocks(const Problem& problem, const InputSet& inputs, const OutputV
     if (std::fabs(std::fabs(coefficient) - 1) > 0.25) continue;
     for (std::int64_t k = block * kBlock; k < std::min(problem.k, (block + 1) * kBlock); ++k) list.push_back(k);
   }
-  if (2 * static_cast<std::int64_t>(missing.size() + doubled.size()) > problem.k) return;  // no longer a pattern
+  // Errors of another kind project on some blocks by chance: many short ranges, or most of the sum, are no pattern.
+  if (2 * static_cast<std::int64_t>(missing.size() + doubled.size()) > problem.k) return;
+  if (ranges_in(missing) + ranges_in(doubled) > 4) return;
   if (!missing.empty())
     hints.push_back(fmt::format("{}: row {} lacks the products of k = {}", output.name, row, range_list(missing)));
   if (!doubled.empty())
