@@ -162,6 +162,17 @@ TEST_P(Sandbox, ShowsNamedPathsOnly) {
   if (GetParam().mode == SandboxMode::kNamespaces) expect_refused(SandboxProfile::kCompiler, {"exists", secret()});
 }
 
+// A program below a visible folder, a path named twice: still the kind that was asked for.
+TEST_P(Sandbox, PathsMayOverlap) {
+  Command command = probe(SandboxProfile::kCompiler, {"read", shown()});
+  const std::filesystem::path program = command.argv[0];
+  command.sandbox->read_only.push_back(program.parent_path());
+  command.sandbox->read_only.push_back(program);
+  command.sandbox->read_only.emplace_back(shown());
+  const Finished finished = run_here(command);
+  EXPECT_TRUE(finished.exit.ok()) << finished.exit.describe() << finished.err.bytes;
+}
+
 TEST_P(Sandbox, CompilerWritesOnlyWhereItMay) {
   expect_allowed(SandboxProfile::kCompiler, {"create", out("file")});
   expect_refused(SandboxProfile::kCompiler, {"create", (folder_->path() / "shown/new").string()});

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "ptxbench/base/fatbin.h"
+#include "ptxbench/base/subprocess.h"
 #include "ptxbench/toolchain/elf.h"
 #include "tests/toolchain/test_support.h"
 
@@ -103,6 +104,16 @@ TEST_F(BuildTest, BlackwellTarget) {
   request_.target = schema::GpuTarget::kBlackwell;
   const Built result = built(candidate());
   EXPECT_THAT(read_file(result.artifact.ptx()).value(), HasSubstr(".target sm_100a"));
+}
+
+TEST_F(BuildTest, NamespacesAreUsedWhereTheyAreAllowed) {
+  Command trial;
+  trial.argv = {"/bin/true"};
+  trial.sandbox.emplace();
+  trial.sandbox->read_only = system_library_paths();
+  const auto tried = run(trial);
+  ASSERT_TRUE(tried) << tried.error().format();
+  EXPECT_EQ(built(candidate()).artifact.build_sandbox, to_string(tried->exit.sandbox));
 }
 
 TEST_F(BuildTest, LandlockBuildsTheSame) {

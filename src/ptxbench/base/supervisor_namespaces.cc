@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "ptxbench/base/supervisor_isolation.h"
 
@@ -57,6 +58,8 @@ Status make_mount_point(const fs::path& source, const fs::path& target) {
       return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", target.string(), error.message()));
     return {};
   }
+  // There already: below a folder that is mounted read-only, or named twice.
+  if (fs::exists(target, error)) return {};
   const int fd = ::open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return fail_errno(fmt::format("create '{}'", target.string()));
   ::close(fd);
@@ -84,30 +87,32 @@ Status mount_tmpfs(const fs::path& target, std::uint64_t bytes, const char* mode
 }
 
 struct Bind {
-  fs::path path;
+  fs::path path;  // inside
+  fs::path real;  // outside, without links
   std::uint64_t attributes;
 };
 
-Status bind_all(const SandboxPolicy& policy) {
+// Called while the outer tree is still the root, in which links can be followed.
+std::vector<Bind> plan_binds(const SandboxPolicy& policy) {
   constexpr std::uint64_t kCommon = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
   std::vector<Bind> binds;
-  for (const fs::path& path : policy.read_only) binds.push_back({path, kCommon | MOUNT_ATTR_RDONLY});
-  for (const fs::path& path : policy.writable) binds.push_back({path, kCommon});
+  const auto add = [&binds](const fs::path& path, std::uint64_t attributes) {
+    std::error_code error;
+    fs::path real = fs::canonical(path, error);
+    binds.push_back({path, error ? path : std::move(real), attributes});
+  };
+  for (const fs::path& path : policy.read_only) add(path, kCommon | MOUNT_ATTR_RDONLY);
+  for (const fs::path& path : policy.writable) add(path, kCommon);
   // A parent first, so that what lies below it is mounted over it and not hidden by it.
   std::stable_sort(binds.begin(), binds.end(),
                    [](const Bind& a, const Bind& b) { return a.path.native().size() < b.path.native().size(); });
-  for (const Bind& entry : binds) {
-    std::error_code error;
-    // The source's own links must be followed in the old tree, whose root is at /old here.
-    fs::path source = fs::path("/old") / entry.path.relative_path();
-    for (int depth = 0; fs::is_symlink(source, error); ++depth) {
-      if (depth == 40)
-        return fail(ErrorKind::kInvalidInput, fmt::format("too many links at '{}'", entry.path.string()));
-      const fs::path link = fs::read_symlink(source, error);
-      source = link.is_absolute() ? fs::path("/old") / link.relative_path() : source.parent_path() / link;
-    }
-    PTXBENCH_TRY_STATUS(bind(source, fs::path("/new") / entry.path.relative_path(), entry.attributes));
-  }
+  return binds;
+}
+
+Status bind_all(const std::vector<Bind>& binds) {
+  for (const Bind& entry : binds)
+    PTXBENCH_TRY_STATUS(bind(fs::path("/old") / entry.real.relative_path(),
+                             fs::path("/new") / entry.path.relative_path(), entry.attributes));
   for (const char* device : {"dev/null", "dev/zero", "dev/urandom"})
     PTXBENCH_TRY_STATUS(
         bind(fs::path("/old") / device, fs::path("/new") / device, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
@@ -142,6 +147,7 @@ Result<pid_t> fork_into_namespaces() {
 }
 
 Status build_root(const SandboxPolicy& policy) {
+  const std::vector<Bind> binds = plan_binds(policy);
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return fail_errno("make mounts private");
   // /tmp exists everywhere; the memory file system over it becomes the root, first with the old tree below it.
   PTXBENCH_TRY_STATUS(mount_tmpfs("/tmp", std::uint64_t{1} << 20, "0755"));
@@ -151,7 +157,7 @@ Status build_root(const SandboxPolicy& policy) {
   PTXBENCH_TRY_STATUS(mount_tmpfs("/new", std::uint64_t{4} << 20, "0755"));
   if (policy.profile == SandboxProfile::kCompiler && policy.limits.tmp_bytes > 0)
     PTXBENCH_TRY_STATUS(mount_tmpfs("/new/tmp", policy.limits.tmp_bytes, "0700"));
-  PTXBENCH_TRY_STATUS(bind_all(policy));
+  PTXBENCH_TRY_STATUS(bind_all(binds));
   if (::mount(nullptr, "/new", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) != 0)
     return fail_errno("make the root folder read-only");
   if (::umount2("/old", MNT_DETACH) != 0) return fail_errno("detach the old tree");
