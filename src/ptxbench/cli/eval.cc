@@ -1,15 +1,18 @@
 // ptxbench eval: from a .cu file to a verdict in three layers.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
+#include <cstring>
 
 #include "ptxbench/cli/command.h"
 #include "ptxbench/cli/render.h"
 #include "ptxbench/judge/build_evidence.h"
 #include "ptxbench/judge/evaluate.h"
 #include "ptxbench/judge/suite.h"
+#include "ptxbench/schema/trace.h"
 #include "ptxbench/toolchain/build.h"
 
 namespace ptxbench::cli {
@@ -52,6 +55,22 @@ Status check_device(const Options& options) {
   return {};
 }
 
+// One line, appended in one write: lines of evaluations that run at the same time do not mix.
+Status append_trace(const std::string& file, const schema::Verdict& verdict, const schema::Workload& workload,
+                    const std::string& candidate) {
+  PTXBENCH_TRY(const schema::Trace trace,
+               schema::trace_of(verdict, workload, std::filesystem::path(candidate).stem().string()));
+  const std::string line = schema::to_json(trace) + "\n";
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const bool written = fd >= 0 && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  const int code = errno;
+  if (fd >= 0) ::close(fd);
+  if (!written)
+    return fail(ErrorKind::kUnavailable, fmt::format("cannot append to '{}': {}", file, std::strerror(code)),
+                "choose another file for --trace");
+  return {};
+}
+
 Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progress& progress) {
   PTXBENCH_TRY_STATUS(check_device(options));
   PTXBENCH_TRY(const judge::Suite suite, load());
@@ -78,6 +97,8 @@ Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progre
     request.workload = *choice.workload;
     request.full_task = choice.task->definition.name == options.task ? "" : options.task;
     PTXBENCH_TRY(schema::Verdict verdict, judge::evaluate(request, judge::run_candidate));
+    if (!options.trace.empty() && verdict.status() != schema::VerdictStatus::kInfraError)
+      PTXBENCH_TRY_STATUS(append_trace(options.trace, verdict, request.workload, options.file));
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;

@@ -115,6 +115,7 @@ schema::LaunchEvidence launch_evidence(const wire::LaunchRecord& launch, int run
                                   dim3(launch.geometry.block),
                                   dim3(launch.geometry.cluster),
                                   launch.geometry.dynamic_shared,
+                                  launch.thread_instructions,
                                   {}};
   for (const wire::FamilyRecord& record : launch.families) {
     InstructionCount count;

@@ -192,6 +192,7 @@ struct LaunchEvidence {
   std::string kernel;
   Dim3Record grid, block, cluster;
   std::uint32_t shared_bytes = 0;
+  std::uint64_t thread_instructions = 0;   // of every kind, predicate-true
   std::vector<InstructionCount> families;  // static counts unset here
 };
 

@@ -169,6 +169,7 @@ void describe(Archive& archive, RecordOf<LaunchEvidence> auto& record) {
   archive.field("block", record.block);
   archive.field("cluster", record.cluster);
   archive.field("shared_bytes", record.shared_bytes);
+  archive.field("thread_instructions", record.thread_instructions);
   archive.field("families", record.families);
 }
 
