@@ -140,6 +140,10 @@ Flow bulk_copy(Warp& warp, const Op& op, Mask mask) {
       copy.kind = CopyKind::kBulkLoad;
       copy.global_address = source;
     } else {
+      if (!warp.worker->launch.explicit_cluster)
+        trap(TrapKind::kLaunchConfig, lane,
+             "a bulk copy from shared memory to shared memory in a launch without clusters",
+             "launch the kernel as a cluster (__cluster_dims__ or the launch attribute; one CTA is enough)");
       copy.kind = reduces ? CopyKind::kSharedReduce : CopyKind::kSharedCopy;
       copy.source_address = shared_place(warp, Space::kShared, source, lane).offset;
     }

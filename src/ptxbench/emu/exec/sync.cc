@@ -179,17 +179,23 @@ u64 state_of(const Mbarrier& barrier) { return (barrier.phase & 0xffffffffffull)
 Flow mbarrier_arrive(Warp& warp, const Op& op, Mask mask) {
   const auto& x = static_cast<const ComplexExtra&>(*op.extra);
   const bool expects = x.imm[0] != 0;
+  // Lanes that arrive together see the same state, the one before any of them (tests/captures/hardware.md).
+  u64 states[kLanes] = {};
+  if (op.d != kNoRef)
+    for_active(mask, [&](unsigned i) {
+      const SharedPlace place = shared_place(warp, x.address[0].space, x.address[0].of(warp, i), i);
+      states[i] = state_of(place.cta->mbarrier(place.offset, i));
+    });
   for_active(mask, [&](unsigned i) {
     const SharedPlace place = shared_place(warp, x.address[0].space, x.address[0].of(warp, i), i);
     Mbarrier& barrier = place.cta->mbarrier(place.offset, i);
-    const u64 state = state_of(barrier);
     const u32 operand = op.a == kNoRef ? 1 : warp.at<u32>(op.a)[i];
     if (!expects && operand == 0)
       trap(TrapKind::kBarrierMisuse, i, "mbarrier.arrive with count 0", "the count of an arrival is at least 1",
            place.offset);
     if (expects) place.cta->mbarrier_expect_tx(barrier, operand, i);
     place.cta->mbarrier_arrive(barrier, expects ? 1 : operand, x.imm[1] != 0, i);
-    if (op.d != kNoRef) warp.at<u64>(op.d)[i] = state;
+    if (op.d != kNoRef) warp.at<u64>(op.d)[i] = states[i];
   });
   return Flow::kNext;
 }

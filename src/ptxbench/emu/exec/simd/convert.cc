@@ -200,7 +200,8 @@ Flow generic_convert(Warp& warp, const Op& op, Mask mask) {
         const double low = k.kind_to == 3 ? -std::ldexp(1.0, int(to_bits) - 1) : 0.0,
                      high = std::ldexp(1.0, int(to_bits) - (k.kind_to == 3 ? 1 : 0));
         if (x != x) {
-          result = to_bits == 64 ? u64{1} << 63 : 0;
+          result =
+              to_bits == 64 || k.kind_from == 1 ? u64(integer_of(u64{1} << (to_bits - 1), to_bits, k.kind_to == 3)) : 0;
         } else if (x >= high) {
           result = k.kind_to == 3 ? (u64{1} << (to_bits - 1)) - 1 : to_bits == 64 ? ~u64{0} : (u64{1} << to_bits) - 1;
         } else {
@@ -300,7 +301,7 @@ ExecFn float_to_float(const ptx::Instruction& i, Type d, Type a) {
       return unary<float, u16, [](u16 x) { return canonical(numeric::f16_to_f32(x)); }>;
     if (d == Type::kF32 && a == Type::kBf16) return unary<u32, u16, [](u16 x) { return u32(x) << 16; }>;
     if (d == Type::kF64 && a == Type::kF32) return unary<double, float, [](float x) { return double(x); }>;
-    if (d == Type::kF32 && a == Type::kF64) return unary<float, double, [](double x) { return canonical(float(x)); }>;
+    if (d == Type::kF32 && a == Type::kF64) return unary<float, double, [](double x) { return float(x); }>;
     if (d == Type::kBf16 && a == Type::kF32) return unary<u16, float, [](float x) { return u16(bf16_bits(x)); }>;
     if (d == Type::kF16 && a == Type::kF32) return unary<u16, float, [](float x) { return numeric::f32_to_f16(x); }>;
   }

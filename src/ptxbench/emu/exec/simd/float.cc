@@ -127,9 +127,14 @@ ExecFn min_max_f32(const ptx::Instruction& i) {
   return nan ? binary<float, float, float, min_max<kMax, kFtz, true, false, false>>
              : binary<float, float, float, min_max<kMax, kFtz, false, false, false>>;
 }
+// binary64 keeps NaN payloads, quieted (tests/captures/hardware.md).
+inline bool is_nan64(u64 a) { return (a & ~(u64{1} << 63)) > 0x7ff0000000000000ull; }
+inline u64 quiet64(u64 a) { return a | u64{1} << 51; }
+inline u64 abs64(u64 a) { return is_nan64(a) ? quiet64(a) : a & ~(u64{1} << 63); }
+inline u64 neg64(u64 a) { return is_nan64(a) ? quiet64(a) : a ^ (u64{1} << 63); }
 template <bool kMax>
 inline double pick64(double a, double b) {
-  if (a != a) return b;
+  if (a != a) return b != b ? std::bit_cast<double>(quiet64(std::bit_cast<u64>(b))) : b;
   if (b != b) return a;
   if (a == b) return std::signbit(a) == kMax ? b : a;
   return (kMax ? a > b : a < b) ? a : b;
@@ -216,8 +221,8 @@ ExecFn f64_form(const ptx::Instruction& i) {
     case FormId::kRsqrtF64: return unary<double, double, [](double a) { return 1.0 / std::sqrt(a); }>;
     case FormId::kMinF64: return binary<double, double, double, pick64<false>>;
     case FormId::kMaxF64: return binary<double, double, double, pick64<true>>;
-    case FormId::kAbsF64: return unary<u64, u64, [](u64 a) { return a & ~(u64{1} << 63); }>;
-    case FormId::kNegF64: return unary<u64, u64, [](u64 a) { return a ^ u64 { 1 } << 63; }>;
+    case FormId::kAbsF64: return unary<u64, u64, abs64>;
+    case FormId::kNegF64: return unary<u64, u64, neg64>;
     default: return nullptr;
   }
 }
@@ -236,11 +241,11 @@ ExecFn float_function(const ptx::Instruction& i) {
     case FormId::kMinF32: return ftz ? min_max_f32<false, true>(i) : min_max_f32<false, false>(i);
     case FormId::kMaxF32: return ftz ? min_max_f32<true, true>(i) : min_max_f32<true, false>(i);
     case FormId::kAbsF32:
-      return ftz ? unary<float, float, [](float a) { return std::fabs(flush(a)); }>
-                 : unary<u32, u32, [](u32 a) { return a & 0x7fffffffu; }>;
+      return ftz ? unary<float, float, [](float a) { return canonical(std::fabs(flush(a))); }>
+                 : unary<float, float, [](float a) { return canonical(std::fabs(a)); }>;
     case FormId::kNegF32:
-      return ftz ? unary<float, float, [](float a) { return -flush(a); }>
-                 : unary<u32, u32, [](u32 a) { return a ^ 0x80000000u; }>;
+      return ftz ? unary<float, float, [](float a) { return canonical(-flush(a)); }>
+                 : unary<float, float, [](float a) { return canonical(-a); }>;
     case FormId::kTanhF32: return unary<float, float, tanh_f32>;
     case FormId::kCopysign:  // copysign d, a, b: the sign of a on b
       return i.type(Slot::kType) == Type::kF64

@@ -121,13 +121,17 @@ template <class H>
 u16 tanh(u16 a) {
   return H::narrow(float(std::tanh(double(H::widen(a)))));
 }
-template <bool kFtz>
-u16 neg_f16(u16 a) {
-  return u16((kFtz ? F16::flush(a) : a) ^ 0x8000);
+template <class H>
+bool is_nan(u16 a) {
+  return (a & 0x7fff) > (H::kFormat == numeric::Format::kF16 ? 0x7c00 : 0x7f80);
 }
-template <bool kFtz>
-u16 abs_f16(u16 a) {
-  return u16((kFtz ? F16::flush(a) : a) & 0x7fff);
+template <class H, bool kFtz>
+u16 neg(u16 a) {
+  return is_nan<H>(a) ? u16(0x7fff) : u16((kFtz ? H::flush(a) : a) ^ 0x8000);
+}
+template <class H, bool kFtz>
+u16 abs(u16 a) {
+  return is_nan<H>(a) ? u16(0x7fff) : u16((kFtz ? H::flush(a) : a) & 0x7fff);
 }
 
 template <class H, bool kMax, bool kFtz>
@@ -151,8 +155,8 @@ ExecFn f16_form(const ptx::Instruction& i, bool packed) {
     case FormId::kMulF16: return fn2<mul<F16, kFtz, kSat>>(packed);
     case FormId::kFmaF16: return fn3<fma<F16, kFtz, kSat, false>>(packed);
     case FormId::kFmaF16Relu: return fn3<fma<F16, kFtz, false, true>>(packed);
-    case FormId::kNegF16: return fn1<neg_f16<kFtz>>(packed);
-    case FormId::kAbsF16: return fn1<abs_f16<kFtz>>(packed);
+    case FormId::kNegF16: return fn1<neg<F16, kFtz>>(packed);
+    case FormId::kAbsF16: return fn1<abs<F16, kFtz>>(packed);
     case FormId::kMinF16: return min_max_for<F16, false, kFtz>(i, packed);
     case FormId::kMaxF16: return min_max_for<F16, true, kFtz>(i, packed);
     case FormId::kEx2F16: return fn1<ex2<F16, false>>(packed);
@@ -169,8 +173,8 @@ ExecFn bf16_form(const ptx::Instruction& i, bool packed) {
     case FormId::kFmaBf16:
       return i.has(Mod::kRelu) ? fn3<fma<Bf16, false, false, true>>(packed)
                                : fn3<fma<Bf16, false, false, false>>(packed);
-    case FormId::kNegBf16: return fn1<neg_f16<false>>(packed);
-    case FormId::kAbsBf16: return fn1<abs_f16<false>>(packed);
+    case FormId::kNegBf16: return fn1<neg<Bf16, false>>(packed);
+    case FormId::kAbsBf16: return fn1<abs<Bf16, false>>(packed);
     case FormId::kMinBf16: return min_max_for<Bf16, false, false>(i, packed);
     case FormId::kMaxBf16: return min_max_for<Bf16, true, false>(i, packed);
     case FormId::kEx2Bf16: return fn1<ex2<Bf16, false>>(packed);
