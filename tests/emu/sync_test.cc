@@ -50,8 +50,8 @@ TEST(Barrier, Reductions) {
 }
 
 TEST(Barrier, MisuseIsNamed) {
-  EXPECT_EQ(trap_of("bar.sync 16;", threads(32)), TrapKind::kBarrierMisuse);
-  EXPECT_EQ(trap_of("bar.sync 1, 33;", threads(64)), TrapKind::kBarrierMisuse);
+  EXPECT_EQ(trap_of("mov.u32 %r, 16; bar.sync %r;", threads(32)), TrapKind::kBarrierMisuse);
+  EXPECT_EQ(trap_of("mov.u32 %r, 33; bar.sync 1, %r;", threads(64)), TrapKind::kBarrierMisuse);
   EXPECT_EQ(trap_of("setp.lt.u32 %p, %t, 32; @%p bar.sync 1, 64; @!%p bar.sync 1, 96;", threads(64)),
             TrapKind::kBarrierMisuse);
 }
