@@ -159,6 +159,7 @@ inline Answer<KernelInfo> FakeDevice::kernel(std::uint32_t module, std::string_v
       align = static_cast<unsigned>(std::stoul(item.substr(a + 7)));
     if (const auto n = item.find('['); n != std::string::npos)
       size *= static_cast<unsigned>(std::stoul(item.substr(n + 1)));
+    if (align == 0 || align > 128 || size > 4096 || offset > 4096) return refuse(Code::kInvalidPtx, "odd parameter");
     offset = (offset + align - 1) / align * align;
     info.params.push_back({offset, size});
     offset += size;
