@@ -274,8 +274,9 @@ void take_report(wire::RunReply report, RunOutcome& outcome) {
     outcome.end = HostEnd::kProtocol;
     outcome.error_text = std::move(report.client_fault);
   }
+  const bool waited = outcome.end == HostEnd::kReturned || outcome.end == HostEnd::kHostTimeout;
   if (const wire::TrapRecord* trap = outcome.trap();
-      trap != nullptr && (trap->kind == "deadline" || trap->kind == "work_limit")) {
+      waited && trap != nullptr && (trap->kind == "deadline" || trap->kind == "work_limit")) {
     outcome.end = HostEnd::kDeviceTimeout;
   }
 }

@@ -53,9 +53,6 @@ int attribute_of(const ptxbench::wire::KernelReply& reply, int attribute, int* o
   }
 }
 
-// CUfunction_attribute numbers of what can be set, in the protocol's (the runtime API's) numbers.
-int runtime_attribute(int attribute) { return attribute == 14 ? 13 : attribute; }
-
 }  // namespace
 
 PTXBENCH_API_EXPORT int cuModuleLoadData(void** module, const void* image) {
@@ -118,7 +115,7 @@ PTXBENCH_API_EXPORT int cuKernelGetAttribute(int* value, int attribute, void* ke
 }
 PTXBENCH_API_EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
   auto kernel = core().kernel_of(function);
-  return kernel ? result(core().set_attribute(*kernel, runtime_attribute(attribute), value)) : result(kernel);
+  return kernel ? result(core().set_attribute(*kernel, attribute, value)) : result(kernel);
 }
 PTXBENCH_API_EXPORT int cuKernelSetAttribute(int attribute, int value, void* kernel, int) {
   return cuFuncSetAttribute(kernel, attribute, value);

@@ -241,10 +241,16 @@ struct GetGlobal {
   std::string name;
   PTXBENCH_WIRE_FIELDS(module, name)
 };
-enum class KernelAttribute : std::uint32_t { kMaxDynamicShared = 8, kSharedCarveout = 9, kNonPortableCluster = 13 };
+// Numbers of cudaFuncAttribute and CUfunction_attribute.
+enum class KernelAttribute : std::uint32_t {
+  kMaxDynamicShared = 8,
+  kSharedCarveout = 9,
+  kNonPortableCluster = 14,
+  kClusterScheduling = 15,
+};
 constexpr bool in_range(KernelAttribute a) {
   return a == KernelAttribute::kMaxDynamicShared || a == KernelAttribute::kSharedCarveout ||
-         a == KernelAttribute::kNonPortableCluster;
+         a == KernelAttribute::kNonPortableCluster || a == KernelAttribute::kClusterScheduling;
 }
 struct SetKernelAttribute {
   static constexpr MessageType kType = MessageType::kSetKernelAttribute;

@@ -23,7 +23,7 @@ class Recorder {
   static constexpr std::size_t kMaxSteps = 200'000;
   static constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{64} << 20;
   static constexpr std::size_t kDetailedLaunches =
-      64;  // later launches keep family counts, but no per-instruction ones
+      16;  // later launches keep family counts, but no per-instruction ones
 
   void start(std::uint32_t client) {
     *this = Recorder{};

@@ -226,6 +226,7 @@ Answer<Empty> Session::on(const SetKernelAttribute& m) {
       }
       break;
     case KernelAttribute::kNonPortableCluster: limits.non_portable_cluster = m.value != 0; break;
+    case KernelAttribute::kClusterScheduling: break;  // a preference only
   }
   return Empty{};
 }
