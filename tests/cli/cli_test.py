@@ -128,6 +128,40 @@ class Evaluation(unittest.TestCase):
         self.assertEqual({name: layer["state"] for name, layer in record["layers"].items()},
                          {"compile": "passed", "correct": "passed", "executed": "passed", "fast": "not_measured"})
 
+    def test_what_the_emulator_cannot_execute_is_not_the_candidates_fault(self):
+        source = """#include <ptxbench/ffi.h>
+#include <mma.h>
+__global__ void kernel(float* out) {
+  using namespace nvcuda::wmma;
+  fragment<accumulator, 16, 16, 16, float> sums;
+  fill_fragment(sums, 0.0f);
+  store_matrix_sync(out, sums, 16, mem_row_major);
+}
+void run(ptxbench::TensorView a, ptxbench::TensorView b, ptxbench::TensorView c) {
+  kernel<<<1, 32>>>(static_cast<float*>(c.data()));
+}
+PTXBENCH_EXPORT(run)
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "wmma.cu"
+            path.write_text(source)
+            trace = pathlib.Path(folder) / "trace.jsonl"
+            run = ptxbench("eval", str(path), "--task", TASK, "--json", "--trace", str(trace))
+            self.assertEqual(run.returncode, 3, run.stdout + run.stderr)
+            record = json.loads(run.stdout)
+            self.assertEqual(record["status"], "INFRA_ERROR")
+            self.assertIn("wmma.store", record["message"])
+            self.assertFalse(trace.exists())
+
+    def test_trace_lines_are_appended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder) / "trace.jsonl"
+            for count in (1, 2):
+                ptxbench("eval", GEMM, "--task", TASK, "--trace", str(trace))
+                lines = [json.loads(line) for line in trace.read_text().splitlines()]
+                self.assertEqual(len(lines), count)
+                self.assertEqual((lines[-1]["definition"], lines[-1]["evaluation"]["status"]), (TASK, "PASSED"))
+
     def test_two_at_once(self):
         with tempfile.TemporaryDirectory() as cache:
             command = [PTXBENCH, "eval", GEMM, "--task", TASK, "--json"]

@@ -183,7 +183,7 @@ TEST(Evaluate, HowARunEndsDecidesTheStatus) {
       {"deadlock", trapped("deadlock"), VerdictStatus::kRuntimeError, "wait for the barrier before reading"},
       {"work limit", trapped("work_limit"), VerdictStatus::kTimeout, "work_limit in kernel gemm"},
       {"deadline", trapped("deadline"), VerdictStatus::kTimeout, "deadline in kernel gemm"},
-      {"not emulated", trapped("unsupported"), VerdictStatus::kInfraError, "the emulator cannot execute this kernel"},
+      {"not emulated", trapped("unsupported_instruction"), VerdictStatus::kInfraError, "the emulator cannot execute this kernel"},
       {"error", [](RunOutcome& o) { o.return_code = 1, o.error_text = "no luck"; }, VerdictStatus::kRuntimeError,
        "run() returned the error 1: no luck"},
       {"sticky", [](RunOutcome& o) { o.sticky_error = 700, o.sticky_message = "illegal address"; },

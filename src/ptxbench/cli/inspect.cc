@@ -1,6 +1,7 @@
 // ptxbench inspect: what is in a .cu, .so, .cubin or .ptx file, without running it.
 #include <fmt/format.h>
 
+#include "ptxbench/base/symbol.h"
 #include "ptxbench/cli/command.h"
 #include "ptxbench/toolchain/inspect.h"
 
@@ -14,7 +15,7 @@ void print_counts(const char* title, const std::optional<toolchain::StaticCounts
   }
   fmt::print("{}\n", title);
   for (const toolchain::KernelCounts& kernel : counts->kernels) {
-    fmt::print("  {}: {} instructions\n", kernel.name, kernel.instructions);
+    fmt::print("  {}: {} instructions\n", demangle(kernel.name), kernel.instructions);
     for (const auto& [family, count] : kernel.families) fmt::print("    {:<12} {}\n", family, count);
   }
 }
@@ -41,7 +42,7 @@ int inspect(const std::string& file, const std::string& target) {
   for (const schema::KernelResources& kernel : inspection.kernels)
     fmt::print(
         "  {}: {} registers, {} barriers, {} B static shared memory, spills {} B stored {} B loaded, stack {} B\n",
-        kernel.name, kernel.registers, kernel.barriers, kernel.static_shared_bytes, kernel.spill_store_bytes,
+        demangle(kernel.name), kernel.registers, kernel.barriers, kernel.static_shared_bytes, kernel.spill_store_bytes,
         kernel.spill_load_bytes, kernel.stack_bytes);
   print_counts("PTX", inspection.ptx, inspection.ptx_note);
   print_counts("SASS", inspection.sass, inspection.sass_note);

@@ -1,13 +1,10 @@
 #include "ptxbench/judge/build_evidence.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
-
-#include <cstdlib>
-#include <memory>
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/base/hash.h"
+#include "ptxbench/base/symbol.h"
 #include "ptxbench/toolchain/ptx_counts.h"
 #include "ptxbench/toolchain/sass.h"
 
@@ -15,13 +12,6 @@ namespace ptxbench::judge {
 namespace {
 
 using Outcome = BuildEvidence::Outcome;
-
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                    std::free);
-  return status == 0 && text ? text.get() : name;
-}
 
 // Instructions that stand in the artifact, executed or not. What cannot be counted stays empty: unknown, not zero.
 void count_instructions(const schema::Artifact& artifact, BuildEvidence& evidence) {
@@ -41,7 +31,7 @@ BuildEvidence from(const toolchain::Built& built) {
   evidence.layer.cached = built.cached;
   evidence.layer.seconds = built.cached ? 0 : built.seconds;
   for (const schema::KernelResources& kernel : artifact.kernels)
-    evidence.layer.kernels.push_back({demangled(kernel.name), static_cast<int>(kernel.registers),
+    evidence.layer.kernels.push_back({demangle(kernel.name), static_cast<int>(kernel.registers),
                                       static_cast<int>(kernel.spill_store_bytes),
                                       static_cast<int>(kernel.spill_load_bytes), static_cast<int>(kernel.stack_bytes),
                                       static_cast<std::int64_t>(kernel.static_shared_bytes)});

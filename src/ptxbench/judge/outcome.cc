@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ptxbench/base/symbol.h"
 #include "ptxbench/toolchain/build.h"
 
 namespace ptxbench::judge {
@@ -13,10 +14,10 @@ schema::TrapRecord trap_record(const wire::TrapRecord& trap, const std::string& 
   schema::TrapRecord record;
   record.kind = trap.kind;
   record.rule = trap.rule;
-  record.message = trap.message;
-  record.kernel = kernel;
+  record.message = toolchain::author_text(trap.message);
+  record.kernel = demangle(kernel);
   record.instruction = trap.instruction;
-  record.source_file = toolchain::author_file(trap.file);
+  record.source_file = toolchain::author_text(trap.file);
   record.source_line = static_cast<int>(trap.line);
   record.ptx_line = static_cast<int>(trap.ptx_line);
   record.cta = {trap.cta.x, trap.cta.y, trap.cta.z};
@@ -31,12 +32,12 @@ RunProblem from_trap(const wire::TrapRecord& trap, const std::string& kernel) {
   problem.failure.what = "trap";
   problem.failure.trap = trap_record(trap, kernel);
   const std::string place = trap.file.empty() ? fmt::format("PTX line {}", trap.ptx_line)
-                                              : fmt::format("{}:{}", toolchain::author_file(trap.file), trap.line);
-  problem.message =
-      fmt::format("{} in kernel {} at {}: {}", trap.kind, kernel.empty() ? "(unnamed)" : kernel, place, trap.message);
+                                              : fmt::format("{}:{}", toolchain::author_text(trap.file), trap.line);
+  problem.message = fmt::format("{} in kernel {} at {}: {}", trap.kind, kernel.empty() ? "(unnamed)" : demangle(kernel),
+                                place, toolchain::author_text(trap.message));
   if (!trap.rule.empty()) problem.message += fmt::format(" ({})", trap.rule);
   if (trap.kind == "work_limit" || trap.kind == "deadline") problem.status = VerdictStatus::kTimeout;
-  if (trap.kind == "unsupported") {
+  if (trap.kind == "unsupported_instruction") {
     problem.status = VerdictStatus::kInfraError;
     problem.message = fmt::format("the emulator cannot execute this kernel: {} ({})", trap.message, place);
   }

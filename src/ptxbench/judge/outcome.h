@@ -16,7 +16,7 @@ struct RunProblem {
 };
 
 // None when run() returned 0, no kernel trapped and the device is sound: only then do the outputs count. A trap of kind
-// "unsupported" is the emulator's limit and not the candidate's fault: INFRA_ERROR.
+// "unsupported_instruction" is the emulator's limit and not the candidate's fault: INFRA_ERROR.
 std::optional<RunProblem> problem_of(const RunOutcome& outcome);
 
 }  // namespace ptxbench::judge

@@ -187,8 +187,10 @@ Result<BuildOutcome> build(const BuildRequest& request) {
   return build_anew(hash, source, name, request, toolkit, cache, start);
 }
 
-std::string author_file(std::string_view path) {
-  return std::string(path.starts_with(kMarkerFolder) ? path.substr(kMarkerFolder.size()) : path);
+std::string author_text(std::string text) {
+  for (std::size_t at = text.find(kMarkerFolder); at != std::string::npos; at = text.find(kMarkerFolder, at))
+    text.erase(at, kMarkerFolder.size());
+  return text;
 }
 
 fs::path default_cache_folder() {

@@ -66,9 +66,9 @@ using BuildOutcome = std::variant<Built, CompileFailure, PolicyViolation>;
 // no nvcc, disk full, no sandbox (kUnavailable). What is wrong with the kernel itself is an outcome.
 Result<BuildOutcome> build(const BuildRequest& request);
 
-// A path out of debug information or a trap as the author knows it: "gemm.cu" for the candidate's own file, which is
-// compiled under a folder that does not exist; other paths unchanged.
-std::string author_file(std::string_view path);
+// A path or message out of debug information or a trap as the author knows it: "gemm.cu" for the candidate's own file,
+// which is compiled under a folder that does not exist; other paths unchanged.
+std::string author_text(std::string text);
 
 // $PTXBENCH_CACHE, else $XDG_CACHE_HOME/ptxbench, else $HOME/.cache/ptxbench, else a folder of this user in /tmp.
 std::filesystem::path default_cache_folder();
