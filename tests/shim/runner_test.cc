@@ -160,6 +160,7 @@ TEST_F(Runner, WhatTheSandboxForbidsIsNamed) {
 }
 
 TEST_F(Runner, ThereIsNothingToSee) {
+  ASSERT_TRUE(write_file_atomic(folder_->path() / "secret.txt", "seed 1"));
   const RunOutcome files = run(9);
   EXPECT_EQ(files.end, HostEnd::kReturned);
   EXPECT_EQ(files.return_code, 0) << files.error_text;
