@@ -1,7 +1,10 @@
 // Compiles CUDA programs at test time.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "ptxbench/base/file.h"
+#include "ptxbench/base/hash.h"
 #include "ptxbench/base/subprocess.h"
 
 namespace ptxbench {
@@ -61,6 +65,32 @@ inline bool compile(const std::filesystem::path& source, const std::filesystem::
   EXPECT_TRUE(finished.has_value()) << (finished ? "" : finished.error().format());
   if (finished && !finished->exit.ok()) ADD_FAILURE() << "nvcc: " << finished->out.bytes << finished->err.bytes;
   return finished && finished->exit.ok();
+}
+
+// The compiled program in the build folder, kept under a hash of what goes into it: CTest runs each test as a process of
+// its own, and nvcc takes seconds. Empty after a failure. `includes` are headers of ours that the source uses.
+inline std::filesystem::path compile_once(const std::filesystem::path& source,
+                                          const std::vector<std::string>& more = {},
+                                          const std::vector<std::filesystem::path>& includes = {}) {
+  namespace fs = std::filesystem;
+  std::string key = find_nvcc()->string();
+  for (const std::string& argument : more) key += " " + argument;
+  key += read_file(source).value_or("");
+  for (const fs::path& header : includes) key += read_file(header).value_or("");
+  const fs::path folder = fs::path(PTXBENCH_BINARY_DIR) / "test_programs";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const fs::path program = folder / (source.stem().string() + "-" + sha256_hex(key).substr(0, 16));
+  const int lock = ::open((folder / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  ::flock(lock, LOCK_EX);
+  bool good = fs::exists(program, error);
+  if (!good) {
+    const fs::path fresh = program.string() + ".tmp";
+    good = compile(source, fresh, more);
+    if (good) fs::rename(fresh, program, error);
+  }
+  ::close(lock);
+  return good && !error ? program : fs::path{};
 }
 
 #define PTXBENCH_NEEDS_NVCC() \

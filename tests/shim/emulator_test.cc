@@ -62,12 +62,12 @@ TEST(Emulator, ApiAnswersAreThoseOfAnH200) {
 class EmulatedCandidate : public testing::Test {
  protected:
   Result<judge::RunOutcome> run(int mode) {
-    const fs::path library = folder_.path() / "candidate.so";
-    if (!compile(kPrograms / "candidate.cu", library,
-                 {"-shared", "-Xcompiler", "-fPIC", "-lineinfo", "-I", (kSource / "include").string(),
-                  "-L" + (kBuild / "lib/ptxbench/shim").string(), "-l:libcuda.so.1"})) {
-      return fail(ErrorKind::kUnavailable, "nvcc failed");
-    }
+    const fs::path library =
+        compile_once(kPrograms / "candidate.cu",
+                     {"-shared", "-Xcompiler", "-fPIC", "-lineinfo", "-I", (kSource / "include").string(),
+                      "-L" + (kBuild / "lib/ptxbench/shim").string(), "-l:libcuda.so.1"},
+                     {kSource / "include/ptxbench/ffi.h"});
+    if (library.empty()) return fail(ErrorKind::kUnavailable, "nvcc failed");
     judge::RunRequest request;
     PTXBENCH_TRY_STATUS(judge::locate_programs(request));
     request.artifact = library;
@@ -88,7 +88,6 @@ class EmulatedCandidate : public testing::Test {
     return judge::run_candidate(request);
   }
 
-  TempDir folder_ = *TempDir::create();
   std::vector<std::int32_t> input_{1, 2, 3, 4, 5, 6, 7, 8};
 };
 
