@@ -126,7 +126,7 @@ bool Warp::select() {
 // running ones seem to spin, let the parked lanes go.
 void Warp::rotate() {
   if (!has_current) return;
-  if (!others.empty()) {
+  if (std::ranges::any_of(others, [](const Fragment& other) { return other.wait.over(); })) {
     others.push_back(current);
     has_current = false;
     starved = 0;

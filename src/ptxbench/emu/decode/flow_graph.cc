@@ -33,7 +33,7 @@ bool falls_through(const ptx::Instruction& instruction) {
 FlowGraph::FlowGraph(const ptx::Function& function) {
   split(function);
   connect(function);
-  find_joins();
+  find_joins(function);
 }
 
 void FlowGraph::split(const ptx::Function& function) {
@@ -75,7 +75,7 @@ void FlowGraph::connect(const ptx::Function& function) {
 
 // Immediate post-dominators by the algorithm of Cooper, Harvey and Kennedy on the reversed graph, whose root is a virtual
 // exit behind every block without successors.
-void FlowGraph::find_joins() {
+void FlowGraph::find_joins(const ptx::Function& function) {
   constexpr std::uint32_t kNone = 0xffffffffu;
   const auto exit = std::uint32_t(blocks.size());
   std::vector<std::uint32_t> order;  // post-order of the reversed graph
@@ -129,6 +129,11 @@ void FlowGraph::find_joins() {
   }
   for (std::uint32_t b = 0; b < exit; ++b) {
     if (parent[b] == kNone || parent[b] == exit) continue;
+    // Threads that only have to end do not wait for the others: a barrier that the others meet counts without them.
+    const Block& meeting = blocks[parent[b]];
+    if (meeting.first == meeting.last) continue;
+    const ptx::Instruction& next = function.instructions[meeting.first];
+    if ((next.form == FormId::kRet || next.form == FormId::kExit) && next.predicate.reg == ptx::kNone) continue;
     blocks[b].join = parent[b];
     if (blocks[b].successors.size() > 1) blocks[parent[b]].is_join = true;
   }

@@ -23,7 +23,7 @@ struct FlowGraph {
  private:
   void split(const ptx::Function& function);
   void connect(const ptx::Function& function);
-  void find_joins();
+  void find_joins(const ptx::Function& function);
 };
 
 // Instructions that `instruction` may jump to.

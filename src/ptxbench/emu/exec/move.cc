@@ -160,7 +160,9 @@ Flow isspacep(Warp& warp, const Op& op, Mask mask) {
     bool inside = Window(window_of(address)) == window_of_space(space);
     if (space == Space::kShared || space == Space::kSharedCta)
       inside &= (address & 0xffffffffu) >> kRankShift == warp.cta->rank;
-    if (space == Space::kConst || space == Space::kGlobal) {
+    if (space == Space::kGlobal && Window(window_of(address)) == Window::kParam)
+      inside = true;  // as an H200 answers
+    else if (space == Space::kConst || space == Space::kGlobal) {
       const Allocation* allocation = inside ? warp.worker->launch.memory->find(address) : nullptr;
       inside &= (allocation != nullptr && allocation->read_only) == (space == Space::kConst);
     }

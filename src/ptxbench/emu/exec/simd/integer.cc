@@ -36,7 +36,7 @@ T high_mul(T a, T b) {
     return T((Wide(a) * Wide(b)) >> (8 * sizeof(T)));
   }
 }
-// Division by zero gives all ones, the remainder the dividend (what the hardware does; the manual leaves it open).
+// Division by zero gives all ones, for quotient and remainder (what the hardware does; the manual leaves it open).
 template <class T>
 T divide(T a, T b) {
   if (b == 0) return T(-1);
@@ -47,7 +47,7 @@ T divide(T a, T b) {
 }
 template <class T>
 T remainder(T a, T b) {
-  if (b == 0) return a;
+  if (b == 0) return T(-1);
   if constexpr (std::is_signed_v<T>) {
     if (b == T(-1)) return 0;
   }
