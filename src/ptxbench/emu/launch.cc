@@ -90,7 +90,7 @@ void prepare(LaunchState& launch, const LaunchConfig& config, std::span<const st
   launch.block = config.block;
   launch.grid_in_clusters = {config.grid.x / launch.cluster.x, config.grid.y / launch.cluster.y,
                              config.grid.z / launch.cluster.z};
-  launch.explicit_cluster = launch.cluster.count() > 1 || !absent(info.required_cluster);
+  launch.explicit_cluster = !absent(config.cluster) || !absent(info.required_cluster);
   launch.threads = std::uint32_t(config.block.count());
   launch.warps = (launch.threads + kLanes - 1) / kLanes;
   launch.dynamic_shared = config.dynamic_shared;

@@ -22,7 +22,8 @@ Answer<void> DeviceState::launch(std::uint32_t client, const Kernel& kernel, Rec
   order.module = module.device_module;
   order.kernel = kernel.info.name;
   order.geometry = step.geometry;
-  order.geometry.cluster = effective_cluster(kernel.info, step.geometry);
+  // All zero stays: a launch without a cluster is not one with a cluster of one CTA (%is_explicit_cluster).
+  if (order.geometry.cluster == Dim3{0, 0, 0}) order.geometry.cluster = kernel.info.required_cluster;
   order.params = std::as_bytes(std::span(step.data));
   order.schedule = limits.schedule;
   order.work_limit = limits.work_limit;

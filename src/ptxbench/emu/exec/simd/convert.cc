@@ -379,8 +379,8 @@ std::int64_t convert_descriptor(const ptx::Instruction& i) {
   if (integral == Mod::kNone && k.kind_to >= 2 && k.kind_from < 2) integral = Mod::kRzi;
   k.integral = integral == Mod::kNone ? 0 : u8(u16(integral) - u16(Mod::kRn));
   k.rounding = u8(rounding_of(i.slot(Slot::kRnd)));
-  k.flags = u8((i.has(Mod::kSatfinite) ? 1 : 0) | (i.has(Mod::kRelu) ? 2 : 0) | (i.has(Mod::kFtz) ? 4 : 0) |
-               (i.has(Mod::kSat) ? 8 : 0));
+  k.flags = u8((i.has(Mod::kSatfinite) ? 1 : 0) | (i.has(Mod::kRelu) ? 2 : 0) |
+               (i.has(Mod::kFtz) && d != Type::kF16 ? 4 : 0) | (i.has(Mod::kSat) ? 8 : 0));
   return std::bit_cast<std::int64_t>(k);
 }
 
