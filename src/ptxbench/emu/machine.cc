@@ -111,7 +111,11 @@ Status Machine::fill(std::uint64_t address, std::uint32_t pattern, unsigned widt
     std::memset(to, int(pattern & 0xff), count);
     return {};
   }
-  for (std::uint64_t i = 0; i < count; ++i) std::memcpy(to + i * width, &pattern, width);
+  // Doubling copies: the pattern, then what is there already.
+  const std::uint64_t bytes = count * width;
+  if (bytes == 0) return {};
+  std::memcpy(to, &pattern, width);
+  for (std::uint64_t done = width; done < bytes; done *= 2) std::memcpy(to + done, to, std::min(done, bytes - done));
   return {};
 }
 Status Machine::copy(std::uint64_t destination, std::uint64_t source, std::uint64_t bytes) {

@@ -127,6 +127,17 @@ inline void load_element(C* d, std::byte* const* pointers, u32 offset, Mask mask
   }
 }
 
+// All lanes, one 32-bit word after the other: the usual case of ordinary code, one block move.
+inline bool consecutive(std::byte* const* pointers, Mask mask) {
+  if (mask != kAllLanes) return false;
+  alignas(64) u64 place[kLanes];
+  std::memcpy(place, pointers, sizeof place);
+  const u64 first = place[0];
+  u64 off = 0;
+  PTXBENCH_LANES off |= place[i] - first - 4 * u64(i);
+  return off == 0;
+}
+
 // T: the element as it is in memory, signed if it is sign-extended; C: the register's cell.
 template <Where kWhere, class T, class C, bool kNarrowRegister>
 Flow load(Warp& warp, const Op& op, Mask mask) {
@@ -134,6 +145,12 @@ Flow load(Warp& warp, const Op& op, Mask mask) {
   std::byte* pointers[kLanes];
   pointers_of<kWhere>(warp, op, x, mask, Access::kRead, pointers);
   if (x.strong) warp.poll(kStrongPoll);
+  if constexpr (sizeof(T) == 4 && sizeof(C) == 4) {
+    if (x.registers.size() == 1 && x.registers[0] != kNoRef && consecutive(pointers, mask)) {
+      std::memcpy(warp.at<C>(x.registers[0]), pointers[0], sizeof(C) * kLanes);
+      return Flow::kNext;
+    }
+  }
   for (std::size_t e = 0; e < x.registers.size(); ++e) {
     if (x.registers[e] == kNoRef) continue;
     C* d = warp.at<C>(x.registers[e]);
@@ -160,6 +177,12 @@ Flow store(Warp& warp, const Op& op, Mask mask) {
   const auto& x = static_cast<const MemoryExtra&>(*op.extra);
   std::byte* pointers[kLanes];
   pointers_of<kWhere>(warp, op, x, mask, Access::kWrite, pointers);
+  if constexpr (sizeof(T) == 4 && sizeof(C) == 4) {
+    if (x.registers.size() == 1 && consecutive(pointers, mask)) {
+      std::memcpy(pointers[0], warp.at<C>(x.registers[0]), sizeof(C) * kLanes);
+      return Flow::kNext;
+    }
+  }
   for (std::size_t e = 0; e < x.registers.size(); ++e) {
     const C* s = warp.at<C>(x.registers[e]);
     for (Mask m = mask; m != 0; m &= m - 1) {
