@@ -186,7 +186,7 @@ inline Answer<LaunchReport> FakeDevice::launch(const LaunchOrder& order) {
     std::memcpy(&v, order.params.data() + 12, 4);
     for (std::int32_t i = 0; i < n; ++i) {
       std::int32_t value = 0;
-      static_cast<void>(read(address + static_cast<unsigned>(i) * 4, std::as_writable_bytes(std::span(&value, 1))));
+      if (!read(address + static_cast<unsigned>(i) * 4, std::as_writable_bytes(std::span(&value, 1)))) break;
       value += v;
       static_cast<void>(write(address + static_cast<unsigned>(i) * 4, std::as_bytes(std::span(&value, 1))));
     }
