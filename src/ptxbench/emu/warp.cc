@@ -94,7 +94,7 @@ bool Warp::run() {
 // Picks a fragment that can run. False: none can (all wait), or the warp is done.
 bool Warp::select() {
   if (has_current && current.wait.over()) {
-    current.resumed = current.wait.kind;
+    current.resumed = current.wait.again ? current.wait.kind : WaitKind::kNone;
     current.wait = {};
     return true;
   }
@@ -110,7 +110,7 @@ bool Warp::select() {
     }
     current = others[i];
     others.erase(others.begin() + std::ptrdiff_t(i));
-    current.resumed = current.wait.kind;
+    current.resumed = current.wait.again ? current.wait.kind : WaitKind::kNone;
     current.wait = {};
     has_current = true;
     for (std::size_t k = others.size(); k-- > 0;)  // lanes that are at the same place run together again
@@ -282,6 +282,7 @@ Flow Warp::exit_lanes(Mask lanes) {
 
 Flow Warp::block(Wait wait, bool retry) {
   current.wait = wait;
+  current.wait.again = retry;
   if (!retry) ++current.pc;
   return retry ? Flow::kRetry : Flow::kStop;
 }

@@ -40,6 +40,7 @@ struct Wait {
   std::uint64_t seen = 0;
   std::uint64_t address = 0;  // kMbarrier: shared address; kBarrier: barrier number; kWarpBarrier: membermask
   std::uint64_t detail = 0;   // kMbarrier: 1 if a try_wait may come back false (its time limit)
+  bool again = false;         // the operation is executed again after the wait
   bool over() const { return kind == WaitKind::kNone || (watch != nullptr && *watch != seen); }
 };
 
