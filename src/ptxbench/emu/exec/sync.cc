@@ -79,8 +79,6 @@ Flow barrier(Warp& warp, const Op& op, Mask mask) {
   if (reduces) {
     const Mask p = warp.predicate(x.a[0]) & mask;
     b.popc += u32(std::popcount(p));
-    // Lanes that the last warp of the block does not have count as true (tests/captures, warp/partial_last_warp).
-    if (x.operation == Mod::kPopc && mask == warp.live) b.popc += u32(std::popcount(~warp.launched));
     b.and_count += lanes - u32(std::popcount(p));
   }
   const u64 phase = b.phase;
