@@ -112,11 +112,13 @@ bool holds_any(Cmp cmp, float a, float b) {
 #define PTXBENCH_CASE(name) \
   case Cmp::name: return holds<float, Cmp::name>(a, b);
     PTXBENCH_CASE(kEq)
-    PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) PTXBENCH_CASE(kEqu)
-        PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
-            PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
+    PTXBENCH_CASE(kNe)
+    PTXBENCH_CASE(kLt)
+    PTXBENCH_CASE(kLe)
+    PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu)
+        PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu) PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
 #undef PTXBENCH_CASE
-                default : return false;
+            default : return false;
   }
 }
 template <bool kBf16, bool kFtz>
@@ -155,11 +157,13 @@ ExecFn half_setp(Type type, Cmp cmp, bool ftz) {
 #define PTXBENCH_CASE(name) \
   case Cmp::name: return half_setp_for<Cmp::name>(type, ftz);
     PTXBENCH_CASE(kEq)
-    PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) PTXBENCH_CASE(kEqu)
-        PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
-            PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
+    PTXBENCH_CASE(kNe)
+    PTXBENCH_CASE(kLt)
+    PTXBENCH_CASE(kLe)
+    PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu)
+        PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu) PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
 #undef PTXBENCH_CASE
-                default : return nullptr;
+            default : return nullptr;
   }
 }
 
@@ -169,16 +173,18 @@ ExecFn ordered(Cmp cmp) {
   case Cmp::name: return setp<Load, Cmp::name>;
   switch (cmp) {
     PTXBENCH_CASE(kEq)
-    PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) default
-        : return nullptr;
+    PTXBENCH_CASE(kNe)
+    PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) default : return nullptr;
   }
 }
 template <class Load>
 ExecFn any(Cmp cmp) {
   switch (cmp) {
     PTXBENCH_CASE(kEqu)
-    PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
-        PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan) default : return ordered<Load>(cmp);
+    PTXBENCH_CASE(kNeu)
+    PTXBENCH_CASE(kLtu)
+    PTXBENCH_CASE(kLeu)
+    PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu) PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan) default : return ordered<Load>(cmp);
   }
 #undef PTXBENCH_CASE
 }
