@@ -77,8 +77,8 @@ class Tasks(unittest.TestCase):
 
 
 class BadCandidates(unittest.TestCase):
-    def check(self, path, code, *words, arguments=()):
-        run = ptxbench("eval", str(path), "--task", TASK, "--json", *arguments)
+    def check(self, path, code, *words, task=TASK, arguments=()):
+        run = ptxbench("eval", str(path), "--task", task, "--json", *arguments)
         self.assertEqual(run.returncode, code, run.stdout + run.stderr)
         self.assertNotIn("internal error", run.stderr)
         for word in words:
@@ -99,7 +99,7 @@ class BadCandidates(unittest.TestCase):
             self.check(folder / "big.cu", 2, "big.cu", "limit")
 
     def test_unknown_task_workload_target(self):
-        self.check(GEMM, 2, "no_such", arguments=("--task", "no_such_task"))
+        self.check(GEMM, 2, "no_such_task", task="no_such_task")
         self.check(GEMM, 2, "0000", arguments=("--workload", "00000000-0000"))
         self.check(GEMM, 2, "hopper", arguments=("--target", "ampere"))
         self.check(GEMM, 2, "blackwell", arguments=("--target", "blackwell"))

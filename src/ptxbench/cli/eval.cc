@@ -143,7 +143,8 @@ void add_eval(CLI::App& app, int& exit_code) {
   command->add_option("--rules", options->rules, "Rule set that decides; both are computed")
       ->check(CLI::IsMember({"strict", "paper"}))
       ->capture_default_str();
-  auto* seed = command->add_option("--seed", options->seed, "Seed of the inputs; by default a fresh random one");
+  auto* seed = command->add_option("--seed", options->seed, "Seed of the inputs; by default a fresh random one")
+                   ->check(CLI::NonNegativeNumber);  // strtoull would take -1
   command->add_flag("--json", options->json, "Print the record ptxbench.verdict.v1");
   command->add_option("--trace", options->trace,
                       "Append the evaluation to this file as a FlashInfer Trace (JSON lines)");
