@@ -196,7 +196,6 @@
 #define REGS_128 REGS_126 ", d126, d127"
 #define LOAD_128 LOAD_126 "ld.global.v2.b32 {d126, d127}, [p+504];\n\t"
 #define STORE_128 STORE_126 "st.global.v2.b32 [q+504], {d126, d127};\n\t"
-// clang-format on
 
 // X(N, f32 or s32 registers per thread, f16 registers per thread) for every N of the 16-bit and 8-bit float shapes.
 #define FOR_EACH_N(X)                                                                                              \
@@ -206,3 +205,4 @@
           X(136, 68, 34) X(144, 72, 36) X(152, 76, 38) X(160, 80, 40) X(168, 84, 42) X(176, 88, 44) X(184, 92, 46) \
               X(192, 96, 48) X(200, 100, 50) X(208, 104, 52) X(216, 108, 54) X(224, 112, 56) X(232, 116, 58)       \
                   X(240, 120, 60) X(248, 124, 62) X(256, 128, 64)
+// clang-format on

@@ -38,7 +38,8 @@ VerdictFields passed() {
   fields.executed.state = LayerState::kPassed;
   fields.executed.strict_passed = fields.executed.paper_passed = true;
   fields.executed.families = {{"wgmma", true, 4, std::nullopt, 100, 3200, 9395240960u, 0}};
-  fields.executed.launches = {{0, "gemm", {56, 1, 1}, {384, 1, 1}, {1, 1, 1}, 200000, 1234567, fields.executed.families}};
+  fields.executed.launches = {
+      {0, "gemm", {56, 1, 1}, {384, 1, 1}, {1, 1, 1}, 200000, 1234567, fields.executed.families}};
   fields.fast.state = LayerState::kNotMeasured;
   fields.fast.message = "not measured: no GPU";
   return fields;

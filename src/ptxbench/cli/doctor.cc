@@ -60,7 +60,8 @@ int doctor() {
 }  // namespace
 
 void add_doctor(CLI::App& app, int& exit_code) {
-  CLI::App* command = add_command(app, "doctor", "Names every tool and library that was found or missed", "ptxbench doctor");
+  CLI::App* command =
+      add_command(app, "doctor", "Names every tool and library that was found or missed", "ptxbench doctor");
   command->callback([&exit_code] { exit_code = doctor(); });
 }
 

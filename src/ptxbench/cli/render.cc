@@ -82,12 +82,12 @@ void render_compile(Page& page, const CompileLayer& layer) {
   if (layer.state == LayerState::kPassed)
     page.line(layer.cached ? "from the cache" : fmt::format("{:.1f} s", layer.seconds));
   for (const auto& kernel : layer.kernels)
-    page.line(fmt::format("{}: {} registers, {}, {} B static shared memory", kernel.name, kernel.registers,
-                          kernel.spill_store_bytes + kernel.spill_load_bytes == 0
-                              ? "no spills"
-                              : fmt::format("spills {} B stored {} B loaded", kernel.spill_store_bytes,
-                                            kernel.spill_load_bytes),
-                          kernel.static_shared_bytes));
+    page.line(fmt::format(
+        "{}: {} registers, {}, {} B static shared memory", kernel.name, kernel.registers,
+        kernel.spill_store_bytes + kernel.spill_load_bytes == 0
+            ? "no spills"
+            : fmt::format("spills {} B stored {} B loaded", kernel.spill_store_bytes, kernel.spill_load_bytes),
+        kernel.static_shared_bytes));
   page.close();
 }
 
@@ -177,12 +177,11 @@ std::string render(const schema::Verdict& verdict, bool colour) {
   for (const auto& [axis, value] : fields.axes) page.raw(fmt::format(" {}={}", axis, value));
   page.raw("\n");
   if (!fields.message.empty()) page.raw(fields.message + "\n");
-  page.raw(fmt::format("{} workload {}{}; target {}, device {}, {} rules\n\n",
-                       fields.emulator_sized ? "emulator-sized" : "full", fields.workload_uuid,
-                       fields.full_task.empty() || fields.full_task == fields.task
-                           ? ""
-                           : " standing for " + fields.full_task,
-                       fields.target, fields.device, to_string(fields.rules)));
+  page.raw(fmt::format(
+      "{} workload {}{}; target {}, device {}, {} rules\n\n", fields.emulator_sized ? "emulator-sized" : "full",
+      fields.workload_uuid,
+      fields.full_task.empty() || fields.full_task == fields.task ? "" : " standing for " + fields.full_task,
+      fields.target, fields.device, to_string(fields.rules)));
   render_compile(page, fields.compile);
   render_correct(page, fields.correct);
   render_executed(page, fields.executed);

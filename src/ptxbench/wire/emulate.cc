@@ -100,7 +100,8 @@ Result<EmulateOutcome> emulate(const EmulateRequest& request) {
                   std::to_string(request.device_threads)};
   command.stderr_to = OutputTo::inherit();
   // The one setting of the device's that is its user's to choose: how tensor core sums are rounded.
-  if (const char* sums = std::getenv("PTXBENCH_MMA")) command.environment.push_back(fmt::format("PTXBENCH_MMA={}", sums));
+  if (const char* sums = std::getenv("PTXBENCH_MMA"))
+    command.environment.push_back(fmt::format("PTXBENCH_MMA={}", sums));
   command.inherited = {{control_end.fd(), kControlFd}};
   PTXBENCH_TRY(Child device, Child::start(command));
   control_end.close();

@@ -111,14 +111,13 @@ bool holds_any(Cmp cmp, float a, float b) {
   switch (cmp) {
 #define PTXBENCH_CASE(name) \
   case Cmp::name: return holds<float, Cmp::name>(a, b);
-    PTXBENCH_CASE(kEq)
-    PTXBENCH_CASE(kNe)
-    PTXBENCH_CASE(kLt)
-    PTXBENCH_CASE(kLe)
-    PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu)
-        PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu) PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
+    // clang-format off
+    PTXBENCH_CASE(kEq) PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe)
+    PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
+    PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
+    // clang-format on
 #undef PTXBENCH_CASE
-            default : return false;
+                default : return false;
   }
 }
 template <bool kBf16, bool kFtz>
@@ -156,14 +155,13 @@ ExecFn half_setp(Type type, Cmp cmp, bool ftz) {
   switch (cmp) {
 #define PTXBENCH_CASE(name) \
   case Cmp::name: return half_setp_for<Cmp::name>(type, ftz);
-    PTXBENCH_CASE(kEq)
-    PTXBENCH_CASE(kNe)
-    PTXBENCH_CASE(kLt)
-    PTXBENCH_CASE(kLe)
-    PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe) PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu)
-        PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu) PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
+    // clang-format off
+    PTXBENCH_CASE(kEq) PTXBENCH_CASE(kNe) PTXBENCH_CASE(kLt) PTXBENCH_CASE(kLe) PTXBENCH_CASE(kGt) PTXBENCH_CASE(kGe)
+    PTXBENCH_CASE(kEqu) PTXBENCH_CASE(kNeu) PTXBENCH_CASE(kLtu) PTXBENCH_CASE(kLeu) PTXBENCH_CASE(kGtu) PTXBENCH_CASE(kGeu)
+    PTXBENCH_CASE(kNum) PTXBENCH_CASE(kNan)
+    // clang-format on
 #undef PTXBENCH_CASE
-            default : return nullptr;
+                default : return nullptr;
   }
 }
 
