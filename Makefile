@@ -15,7 +15,11 @@ build: setup  ## configure and build (PRESET=release|dev|asan-ubsan|tsan|fuzz)
 	@$(STEP) "configure ($(PRESET))" cmake --preset $(PRESET)
 	@$(STEP) "build ($(PRESET))" cmake --build --preset $(PRESET)
 
-demo: build  ## judge the bundled Hopper GEMM on the emulated GPU
+PROGRAMS := ptxbench ptxbench-host ptxbench-device-emu ptxbench-supervisor ptxbench_shim_libraries
+
+demo: setup  ## judge the bundled Hopper GEMM on the emulated GPU
+	@$(STEP) "configure ($(PRESET))" cmake --preset $(PRESET)
+	@$(STEP) "build the programs ($(PRESET))" cmake --build --preset $(PRESET) --target $(PROGRAMS)
 	@$(STEP) --show "evaluate kernels/hopper/gemm.cu" $(BUILD)/bin/ptxbench eval kernels/hopper/gemm.cu --task gemm_n7168_k5120 --workload emu --device emu
 
 test:   ## all tests (the dev preset: warnings are errors)
