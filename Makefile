@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD  := build/$(PRESET)
 STEP   := scripts/step
 
-.PHONY: demo test bench build setup format check clean help
+.PHONY: demo test bench dist build setup format check clean help
 
 help:   ## this list
 	@grep -hE '^[a-z]+: .*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -30,8 +30,11 @@ test:   ## all tests (the dev preset: warnings are errors)
 bench:  build  ## whole-process figures of the emulator
 	@$(STEP) --show "bench" scripts/bench $(BUILD)
 
+dist:   build  ## one archive that runs on other machines: dist/ptxbench-VERSION-linux-x86_64.tar.gz
+	@$(STEP) --show "pack" scripts/dist $(BUILD)
+
 format: ## clang-format in place
 	@git ls-files '*.h' '*.cc' '*.cu' | xargs clang-format -i
 
-clean:  ## remove the build folders (not the installed toolchain)
-	rm -rf build
+clean:  ## remove the build folders and the archive (not the installed toolchain)
+	rm -rf build dist

@@ -26,6 +26,10 @@ std::vector<std::filesystem::path> system_library_paths() {
   std::error_code ignored;
   for (const char* path : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"})
     if (std::filesystem::exists(path, ignored)) present.emplace_back(path);
+  // The libraries that an installed copy brings along.
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  std::filesystem::path own = self.parent_path().parent_path() / "lib/ptxbench";
+  if (std::filesystem::exists(own, ignored)) present.push_back(std::move(own));
   return present;
 }
 

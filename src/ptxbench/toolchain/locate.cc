@@ -34,7 +34,7 @@ std::vector<fs::path> fetched_folders() {
   if (const std::string own = environment("PTXBENCH_TOOLCHAIN"); !own.empty()) folders.emplace_back(own);
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (!error) folders.push_back(self.parent_path().parent_path() / "toolchain");
+  if (!error) folders.push_back(self.parent_path().parent_path() / "share/ptxbench");
   folders.push_back(fs::path(PTXBENCH_CHECKOUT) / ".toolchain");
   return folders;
 }
@@ -217,7 +217,8 @@ Tool find_own_headers() {
                       "run from a checkout, or install the archive as a whole");
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  for (const fs::path& folder : {self.parent_path().parent_path() / "include", fs::path(PTXBENCH_CHECKOUT) / "include"})
+  for (const fs::path& folder :
+       {self.parent_path().parent_path() / "share/ptxbench/include", fs::path(PTXBENCH_CHECKOUT) / "include"})
     if (fs::exists(folder / "ptxbench/ffi.h")) {
       take(tool, folder, "");
       break;
