@@ -19,6 +19,7 @@ void add_tasks(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_emulate(CLI::App& app, int& exit_code);
+void add_packs(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 
 // Prints the error to stderr and gives the exit code that its kind asks for.
