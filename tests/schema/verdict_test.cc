@@ -76,6 +76,83 @@ VerdictFields failed(VerdictStatus status) {
   return fields;
 }
 
+TimeSeries series(double median) {
+  TimeSeries times;
+  times.samples_ms = {median, median / 2, median * 2};
+  times.median_ms = times.p10_ms = times.p90_ms = median;
+  times.min_ms = median / 2, times.max_ms = median * 2;
+  times.warm_ups = 10;
+  return times;
+}
+
+// The same with times: 0.8 ms of the strongest library beside 1.6 ms of the candidate.
+VerdictFields timed() {
+  VerdictFields fields = passed();
+  FastLayer& fast = fields.fast;
+  fast.state = LayerState::kPassed;
+  fast.message.clear();
+  fast.candidate = series(1.6);
+  fast.baselines = {{"cuBLASLt", "13.1.0", "plan 3", 8, true, series(0.8)},
+                    {"other", "1", "plan 0", 1, false, series(0.9)}};
+  fast.speedup = 0.5;
+  fast.verified_calls = 13;
+  return fields;
+}
+
+VerdictFields voided(bool evidence) {
+  VerdictFields fields = timed();
+  fields.status = VerdictStatus::kMeasurementVoid;
+  fields.message = "because";
+  if (evidence) fields.fast = {}, fields.executed.strict_passed = fields.executed.paper_passed = false;
+  auto blame = [](auto& layer) { layer.state = LayerState::kVoid, layer.message = "m", layer.void_reasons = {"r"}; };
+  evidence ? blame(fields.executed) : blame(fields.fast);
+  return fields;
+}
+
+TEST(Verdict, TimedAndVoidRecordsAreAccepted) {
+  for (const VerdictFields& fields : {timed(), voided(true), voided(false)}) {
+    const auto verdict = Verdict::create(fields);
+    ASSERT_TRUE(verdict) << verdict.error().format();
+    const std::string json = to_json(*verdict);
+    const auto back = verdict_from_json(json);
+    ASSERT_TRUE(back) << back.error().format();
+    EXPECT_EQ(to_json(*back), json);
+  }
+  EXPECT_EQ(exit_code(VerdictStatus::kMeasurementVoid), 3);
+}
+
+TEST(Verdict, TimesThatContradictThemselvesAreRefused) {
+  struct Case {
+    const char* note;
+    std::function<void(VerdictFields&)> change;
+  };
+  const Case cases[] = {
+      {"without times of the candidate", [](auto& f) { f.fast.candidate.reset(); }},
+      {"without a chosen baseline", [](auto& f) { f.fast.baselines[0].chosen = false; }},
+      {"baseline other is faster than the chosen one", [](auto& f) { f.fast.baselines[1].time = series(0.7); }},
+      {"not the ratio of the medians", [](auto& f) { f.fast.speedup = 2; }},
+      {"12 of 13 timed calls were verified", [](auto& f) { f.fast.verified_calls = 12; }},
+      {"the candidate has no samples", [](auto& f) { f.fast.candidate->samples_ms.clear(); }},
+      {"not those of its samples", [](auto& f) { f.fast.candidate->min_ms = 0.1; }},
+      {"layer fast is passed with reasons for being void", [](auto& f) { f.fast.void_reasons = {"clock"}; }},
+      {"layer fast is void without reasons", [](auto& f) { f = voided(false), f.fast.void_reasons.clear(); }},
+      {"with layer fast void: expected passed", [](auto& f) { f = voided(false), f.status = VerdictStatus::kPassed; }},
+      {"with layer fast failed: expected void",
+       [](auto& f) { f = voided(false), f.fast.state = LayerState::kFailed, f.fast.void_reasons.clear(); }},
+      {"with a finding of memcheck",
+       [](auto& f) {
+         f.correct.sanitizers = {{"memcheck", true, "", 0.5, {{"InvalidWrite", "error", "m", "k", "k.cu", 3, 16, 1}}}};
+       }},
+  };
+  for (const Case& c : cases) {
+    VerdictFields fields = timed();
+    c.change(fields);
+    const auto verdict = Verdict::create(fields);
+    ASSERT_FALSE(verdict) << c.note;
+    EXPECT_THAT(verdict.error().notes, Contains(HasSubstr(c.note)));
+  }
+}
+
 TEST(Verdict, ConsistentRecordsAreAccepted) {
   EXPECT_TRUE(Verdict::create(passed()));
   for (const VerdictStatus status :

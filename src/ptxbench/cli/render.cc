@@ -154,11 +154,11 @@ void render_executed(Page& page, const ExecutedLayer& layer) {
                             100.0 * static_cast<double>(count.flops) / static_cast<double>(layer.required_flops),
                             layer.flops_formula);
     }
-    if (count.bytes) {
-      line += ", " + scaled(static_cast<double>(count.bytes), "B");
+    if (count.bytes.value_or(0) > 0) {
+      line += ", " + scaled(static_cast<double>(*count.bytes), "B");
       if (layer.compulsory_bytes)
         line += fmt::format(" = {:.2f} x the compulsory traffic",
-                            static_cast<double>(count.bytes) / static_cast<double>(layer.compulsory_bytes));
+                            static_cast<double>(*count.bytes) / static_cast<double>(layer.compulsory_bytes));
     }
     if (count.target) line += "  (target)";
     page.line(line);

@@ -28,7 +28,7 @@ std::vector<InstructionCount> sum_launches(const std::vector<wire::LaunchRecord>
       count.warp_instructions += record.warp_instructions;
       count.thread_instructions += record.thread_instructions;
       count.flops += record.flops;
-      count.bytes += record.bytes;
+      *count.bytes += record.bytes;
     }
   return counts;
 }
@@ -57,7 +57,7 @@ std::uint64_t target_flops(const std::vector<InstructionCount>& counts) {
 
 std::uint64_t target_bytes(const std::vector<InstructionCount>& counts) {
   std::uint64_t sum = 0;
-  for (const InstructionCount& count : counts) sum += count.target ? count.bytes : 0;
+  for (const InstructionCount& count : counts) sum += count.target ? count.bytes.value_or(0) : 0;
   return sum;
 }
 

@@ -146,8 +146,10 @@ Result<Trace> trace_of(const Verdict& verdict, const Workload& workload, std::st
   evaluation.log = verdict->message;
   if (has_correctness(*status)) evaluation.correctness = errors_of(verdict->correct);
   const FastLayer& fast = verdict->fast;
-  if (*status == TraceStatus::kPassed && fast.candidate_ms && fast.baseline_ms && fast.speedup)
-    evaluation.performance = TracePerformance{*fast.candidate_ms, *fast.baseline_ms, *fast.speedup};
+  // A void measurement has times on record that nobody should rank.
+  if (*status == TraceStatus::kPassed && fast.state == LayerState::kPassed)
+    evaluation.performance =
+        TracePerformance{fast.candidate->median_ms, fast.strongest()->time.median_ms, *fast.speedup};
   trace.verdict_json = to_json(verdict, Audience::kJudge, -1);
   return trace;
 }

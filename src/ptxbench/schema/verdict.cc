@@ -1,5 +1,6 @@
 #include "ptxbench/schema/verdict.h"
 
+#include "ptxbench/schema/contradictions.h"
 #include "ptxbench/schema/enum_text.h"
 
 namespace ptxbench::schema {
@@ -22,6 +23,7 @@ constexpr std::pair<VerdictStatus, std::string_view> kStatuses[] = {
 constexpr std::pair<LayerState, std::string_view> kStates[] = {
     {LayerState::kPassed, "passed"},
     {LayerState::kFailed, "failed"},
+    {LayerState::kVoid, "void"},
     {LayerState::kNotMeasured, "not_measured"},
     {LayerState::kNotReached, "not_reached"},
 };
@@ -29,18 +31,6 @@ constexpr std::pair<LayerState, std::string_view> kStates[] = {
 constexpr std::pair<RuleSet, std::string_view> kRuleSets[] = {
     {RuleSet::kStrict, "strict"},
     {RuleSet::kPaper, "paper"},
-};
-
-// Collects contradictions; each check is one sentence.
-class Contradictions {
- public:
-  void require(bool holds, std::string sentence) {
-    if (!holds) notes_.push_back(std::move(sentence));
-  }
-  std::vector<std::string> take() { return std::move(notes_); }
-
- private:
-  std::vector<std::string> notes_;
 };
 
 // The layer that a failing status blames: 0 compile, 1 correct, 2 executed, 3 fast; -1 for none. Policy is broken in the
@@ -55,7 +45,7 @@ int blamed_layer(const VerdictFields& fields) {
     case VerdictStatus::kIncorrectDtype:
     case VerdictStatus::kIncorrectNumerical: return 1;
     case VerdictStatus::kTargetNotExecuted: return 2;
-    case VerdictStatus::kMeasurementVoid: return 3;
+    case VerdictStatus::kMeasurementVoid: return fields.executed.state == LayerState::kVoid ? 2 : 3;
     case VerdictStatus::kPassed:
     case VerdictStatus::kInfraError: return -1;
   }
@@ -78,11 +68,12 @@ void check_states(const VerdictFields& fields, Contradictions& found) {
       const bool measured = state == LayerState::kPassed || (i == 3 && state == LayerState::kNotMeasured);
       found.require(measured, say(i == 3 ? "passed or not_measured" : "passed"));
     } else if (fields.status == VerdictStatus::kInfraError) {
-      found.require(state != LayerState::kFailed, say("no failed layer"));
+      found.require(state != LayerState::kFailed && state != LayerState::kVoid, say("no failed layer"));
     } else if (i < blamed) {
       found.require(state == LayerState::kPassed, say("passed"));
     } else if (i == blamed) {
-      found.require(state == LayerState::kFailed, say("failed"));
+      const bool is_void = fields.status == VerdictStatus::kMeasurementVoid;
+      found.require(state == (is_void ? LayerState::kVoid : LayerState::kFailed), say(is_void ? "void" : "failed"));
     } else {
       found.require(state == LayerState::kNotReached || state == LayerState::kNotMeasured,
                     say("not_reached or not_measured"));
@@ -100,7 +91,7 @@ void check_messages(const VerdictFields& fields, Contradictions& found) {
        {fields.executed.state, &fields.executed.message},
        {fields.fast.state, &fields.fast.message}}};
   for (int i = 0; i < 4; ++i) {
-    const bool needs = layers[i].first == LayerState::kFailed || layers[i].first == LayerState::kNotMeasured;
+    const bool needs = layers[i].first != LayerState::kPassed && layers[i].first != LayerState::kNotReached;
     found.require(!needs || !layers[i].second->empty(),
                   fmt::format("layer {} is {} and does not say why", kLayerNames[i], to_string(layers[i].first)));
   }
@@ -138,6 +129,9 @@ void check_correct(const VerdictFields& fields, Contradictions& found) {
   if (layer.state == LayerState::kPassed) {
     found.require(deciding, fmt::format("layer correct passed, but not under the {} rules", to_string(fields.rules)));
     found.require(!layer.failure, "layer correct passed with a failed run");
+    for (const SanitizerRun& run : layer.sanitizers)
+      for (const SanitizerFinding& finding : run.findings)
+        found.require(finding.severity != "error", fmt::format("layer correct passed with a finding of {}", run.tool));
   }
   if (fields.status == VerdictStatus::kIncorrectNumerical) {
     bool any_failing = false;
@@ -148,19 +142,6 @@ void check_correct(const VerdictFields& fields, Contradictions& found) {
   }
   if (fields.status == VerdictStatus::kRuntimeError || fields.status == VerdictStatus::kTimeout)
     found.require(layer.failure.has_value(), fmt::format("{} without a failed run", to_string(fields.status)));
-}
-
-void check_executed(const VerdictFields& fields, Contradictions& found) {
-  const ExecutedLayer& layer = fields.executed;
-  const bool deciding = fields.rules == RuleSet::kStrict ? layer.strict_passed : layer.paper_passed;
-  if (layer.state == LayerState::kPassed)
-    found.require(deciding, fmt::format("layer executed passed, but not under the {} rules", to_string(fields.rules)));
-  if (layer.state == LayerState::kFailed)
-    found.require(!deciding, fmt::format("layer executed failed, but meets the {} rules", to_string(fields.rules)));
-  bool target_ran = false;
-  for (const InstructionCount& count : layer.families) target_ran |= count.target && count.thread_instructions > 0;
-  found.require(target_ran || (!layer.paper_passed && !layer.strict_passed),
-                "layer executed claims its rules without a predicate-true target instruction");
 }
 
 }  // namespace
@@ -187,6 +168,7 @@ Result<Verdict> Verdict::create(VerdictFields fields) {
   check_messages(fields, found);
   check_correct(fields, found);
   check_executed(fields, found);
+  check_fast(fields, found);
   found.require(
       fields.status != VerdictStatus::kPolicyViolation || !fields.compile.policy.empty() || fields.correct.failure,
       "POLICY_VIOLATION without a finding");

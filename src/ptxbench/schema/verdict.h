@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "ptxbench/base/result.h"
+#include "ptxbench/schema/executed_layer.h"
+#include "ptxbench/schema/fast_layer.h"
+#include "ptxbench/schema/record_basics.h"
 
 namespace ptxbench::schema {
 
@@ -38,10 +41,6 @@ std::optional<VerdictStatus> verdict_status_from(std::string_view text);
 // 0 passed in every measured layer, 1 the candidate failed, 3 infrastructure (INFRA_ERROR, MEASUREMENT_VOID).
 // 2 (bad usage or input) never comes from a verdict.
 int exit_code(VerdictStatus status);
-
-enum class LayerState { kPassed, kFailed, kNotMeasured, kNotReached };
-std::string_view to_string(LayerState state);  // "passed", "failed", "not_measured", "not_reached"
-std::optional<LayerState> layer_state_from(std::string_view text);
 
 enum class RuleSet { kStrict, kPaper };
 std::string_view to_string(RuleSet rules);  // "strict", "paper"
@@ -134,11 +133,6 @@ struct RunRecord {
   int launches = 0;
 };
 
-struct Dim3Record {
-  std::uint32_t x = 1, y = 1, z = 1;
-  bool operator==(const Dim3Record&) const = default;
-};
-
 // A rule that the kernel broke while it ran, in words.
 struct TrapRecord {
   std::string kind;     // "out-of-bounds", "deadlock", ...
@@ -155,9 +149,28 @@ struct TrapRecord {
   std::optional<std::uint64_t> address;
 };
 
+// What compute-sanitizer found in a replay of the run.
+struct SanitizerFinding {
+  std::string kind;      // "InvalidRead", "Race", ...: the tool's word for it
+  std::string severity;  // "error", "warning", "info"
+  std::string message;
+  std::string kernel, source_file;
+  int source_line = 0;
+  std::optional<std::uint64_t> address;
+  std::int64_t count = 1;  // how many threads or times
+};
+struct SanitizerRun {
+  std::string tool;       // "memcheck", "racecheck", "synccheck", "initcheck"
+  bool complete = false;  // it ran to its end; else message says why not, and no findings means nothing
+  std::string message;
+  double seconds = 0;
+  std::vector<SanitizerFinding> findings;
+};
+
 // How a run ended when it did not end well.
 struct RunFailure {
-  std::string what;  // "trap", "returned an error", "exited", "signal", "timeout", "api refused", "protocol"
+  // "trap", "returned an error", "exited", "signal", "timeout", "api refused", "protocol", "sanitizer"
+  std::string what;
   std::string message;
   std::optional<TrapRecord> trap;
   std::vector<std::string> refusals;  // API calls that were refused by name
@@ -169,62 +182,44 @@ struct CorrectLayer {
   std::vector<RunRecord> runs;
   std::vector<FamilyFigures> families;
   std::optional<RunFailure> failure;
+  std::vector<SanitizerRun> sanitizers;
   bool paper_passed = false;  // both are always computed; Verdict::rules says which one decides
   bool strict_passed = false;
   std::string candidate_output;  // what the candidate printed, capped; never parsed
 };
 
-// ---- Layer 2: executed ---------------------------------------------------------------------------------------------
-
-struct InstructionCount {
-  std::string family;                       // "wgmma", "tma", "tcgen05", "mma", ... (isa's names)
-  bool target = false;                      // one of the families that the task asks for on this target
-  std::optional<std::int64_t> static_sass;  // in the artifact's SASS; none when it could not be read
-  std::optional<std::int64_t> static_ptx;
-  std::uint64_t warp_instructions = 0;
-  std::uint64_t thread_instructions = 0;  // predicate-true
-  std::uint64_t flops = 0;                // 2 M N K per matrix instruction
-  std::uint64_t bytes = 0;                // moved by bulk copies
-};
-
-struct LaunchEvidence {
-  int run = 0;
-  std::string kernel;
-  Dim3Record grid, block, cluster;
-  std::uint32_t shared_bytes = 0;
-  std::uint64_t thread_instructions = 0;   // of every kind, predicate-true
-  std::vector<InstructionCount> families;  // static counts unset here
-};
-
-struct ExecutedLayer {
-  LayerState state = LayerState::kNotReached;
-  std::string message;                 // which family, how much, what is missing
-  std::uint64_t required_flops = 0;    // what the task needs, per run
-  std::string flops_formula;           // e.g. "2*M*N*K"
-  std::uint64_t compulsory_bytes = 0;  // inputs read once and outputs written once, per run
-  // The run with the least target work decides; families holds that run's counts summed over its launches.
-  double target_flops_share = 0;  // target MMA FLOPs / required_flops
-  double target_bytes_share = 0;  // target bulk-copy bytes / compulsory_bytes
-  std::vector<InstructionCount> families;
-  std::vector<LaunchEvidence> launches;
-  bool paper_passed = false;
-  bool strict_passed = false;
-  std::vector<std::string> not_checked;  // what this evidence does not prove
-};
-
-// ---- Layer 3: fast -------------------------------------------------------------------------------------------------
-
-struct FastLayer {
-  LayerState state = LayerState::kNotReached;
-  std::string message;  // "not measured: no GPU"
-  std::optional<double> candidate_ms, baseline_ms, speedup;
-};
+// ---- The record ----------------------------------------------------------------------------------------------------
 
 struct ToolVersion {
   std::string name, version;
 };
 
-// ---- The record ----------------------------------------------------------------------------------------------------
+// A part of the evaluation's wall time.
+struct Phase {
+  std::string name;  // "candidate's first run", "timing", ...
+  double ms = 0;
+};
+
+// The same candidate, workload and seed on two devices, compared.
+struct OutputDifference {
+  std::string output;
+  double rel_l2 = 0;         // ||a - b|| / ||a||, over all runs
+  double max_abs_error = 0;  // largest |a - b|
+  double limit = 0;          // of rel_l2
+};
+struct CountDifference {
+  std::string family;
+  std::uint64_t here = 0, there = 0;  // predicate-true thread instructions, or FLOPs
+  std::string what;                   // "thread instructions", "FLOPs"
+};
+struct DeviceComparison {
+  std::string other;  // the device that this verdict is compared with: "emu"
+  bool agrees = false;
+  std::string message;  // the first disagreement, in words; empty when there is none
+  VerdictStatus other_status = VerdictStatus::kInfraError;
+  std::vector<OutputDifference> outputs;
+  std::vector<CountDifference> counts;
+};
 
 struct VerdictFields {
   VerdictStatus status = VerdictStatus::kInfraError;
@@ -244,6 +239,7 @@ struct VerdictFields {
   std::string source_hash;    // SHA-256 of the candidate's source
   std::string timestamp;      // UTC, ISO 8601
   double seconds = 0;         // wall time of the whole evaluation
+  std::vector<Phase> phases;  // where it went; phases may overlap, so they need not add up
   std::vector<ToolVersion> versions;
 
   // The judge's own: makes the inputs reproducible. Left out of what a candidate's author sees before a retry.
@@ -253,6 +249,7 @@ struct VerdictFields {
   CorrectLayer correct;
   ExecutedLayer executed;
   FastLayer fast;
+  std::optional<DeviceComparison> comparison;
 };
 
 class Verdict {
@@ -261,7 +258,10 @@ class Verdict {
   // - PASSED only if no layer failed or was not reached, and compile, correct and executed passed;
   // - each failing status has its layer failed, the layers before it passed, and the layers after it not reached
   //   (or not measured): COMPILE_ERROR compile; POLICY_VIOLATION compile, or correct when a run was stopped for it; RUNTIME_ERROR,
-  //   TIMEOUT and INCORRECT_* correct; TARGET_NOT_EXECUTED executed; MEASUREMENT_VOID fast;
+  //   TIMEOUT and INCORRECT_* correct; TARGET_NOT_EXECUTED executed. MEASUREMENT_VOID blames executed or fast, which is
+  //   void (no other status has a void layer) and names its reasons;
+  // - layer fast passed only with times of the candidate and of a chosen baseline, samples that their figures can be
+  //   from, a speed-up that is their ratio, every timed call verified, and no reason for being void;
   // - a layer's state agrees with its evidence under the chosen rules; POLICY_VIOLATION names a finding; every status
   //   but PASSED has a message;
   // - INFRA_ERROR blames no layer: none is failed.

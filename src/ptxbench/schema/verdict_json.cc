@@ -1,6 +1,5 @@
 // The JSON form of ptxbench.verdict.v1: each record described once, for writing and reading (json_io.h).
-#include "ptxbench/schema/json_io.h"
-#include "ptxbench/schema/verdict.h"
+#include "ptxbench/schema/layers_json.h"
 
 namespace ptxbench::schema {
 
@@ -9,17 +8,9 @@ struct EnumFromText<VerdictStatus> {
   static auto parse(std::string_view text) { return verdict_status_from(text); }
 };
 template <>
-struct EnumFromText<LayerState> {
-  static auto parse(std::string_view text) { return layer_state_from(text); }
-};
-template <>
 struct EnumFromText<RuleSet> {
   static auto parse(std::string_view text) { return rule_set_from(text); }
 };
-
-// Record is T when reading and const T when writing.
-template <class Record, class T>
-concept RecordOf = std::same_as<std::remove_const_t<Record>, T>;
 
 template <class Archive>
 void describe(Archive& archive, RecordOf<KernelUsage> auto& record) {
@@ -107,13 +98,6 @@ void describe(Archive& archive, RecordOf<RunRecord> auto& record) {
 }
 
 template <class Archive>
-void describe(Archive& archive, RecordOf<Dim3Record> auto& record) {
-  archive.field("x", record.x);
-  archive.field("y", record.y);
-  archive.field("z", record.z);
-}
-
-template <class Archive>
 void describe(Archive& archive, RecordOf<TrapRecord> auto& record) {
   archive.field("kind", record.kind);
   archive.field("rule", record.rule);
@@ -127,6 +111,27 @@ void describe(Archive& archive, RecordOf<TrapRecord> auto& record) {
   archive.field("warp", record.warp);
   archive.field("lane", record.lane);
   archive.field("address", record.address);
+}
+
+template <class Archive>
+void describe(Archive& archive, RecordOf<SanitizerFinding> auto& record) {
+  archive.field("kind", record.kind);
+  archive.field("severity", record.severity);
+  archive.field("message", record.message);
+  archive.field("kernel", record.kernel);
+  archive.field("source_file", record.source_file);
+  archive.field("source_line", record.source_line);
+  archive.field("address", record.address);
+  archive.field("count", record.count);
+}
+
+template <class Archive>
+void describe(Archive& archive, RecordOf<SanitizerRun> auto& record) {
+  archive.field("tool", record.tool);
+  archive.field("complete", record.complete);
+  archive.field("message", record.message);
+  archive.field("seconds", record.seconds);
+  archive.field("findings", record.findings);
 }
 
 template <class Archive>
@@ -146,62 +151,46 @@ void describe(Archive& archive, RecordOf<CorrectLayer> auto& record) {
   archive.field("runs", record.runs);
   archive.field("families", record.families);
   archive.field("failure", record.failure);
+  archive.field("sanitizers", record.sanitizers);
   archive.field("candidate_output", record.candidate_output);
-}
-
-template <class Archive>
-void describe(Archive& archive, RecordOf<InstructionCount> auto& record) {
-  archive.field("family", record.family);
-  archive.field("target", record.target);
-  archive.field("static_sass", record.static_sass);
-  archive.field("static_ptx", record.static_ptx);
-  archive.field("warp_instructions", record.warp_instructions);
-  archive.field("thread_instructions", record.thread_instructions);
-  archive.field("flops", record.flops);
-  archive.field("bytes", record.bytes);
-}
-
-template <class Archive>
-void describe(Archive& archive, RecordOf<LaunchEvidence> auto& record) {
-  archive.field("run", record.run);
-  archive.field("kernel", record.kernel);
-  archive.field("grid", record.grid);
-  archive.field("block", record.block);
-  archive.field("cluster", record.cluster);
-  archive.field("shared_bytes", record.shared_bytes);
-  archive.field("thread_instructions", record.thread_instructions);
-  archive.field("families", record.families);
-}
-
-template <class Archive>
-void describe(Archive& archive, RecordOf<ExecutedLayer> auto& record) {
-  archive.field("state", record.state);
-  archive.field("message", record.message);
-  archive.field("strict_passed", record.strict_passed);
-  archive.field("paper_passed", record.paper_passed);
-  archive.field("required_flops", record.required_flops);
-  archive.field("flops_formula", record.flops_formula);
-  archive.field("compulsory_bytes", record.compulsory_bytes);
-  archive.field("target_flops_share", record.target_flops_share);
-  archive.field("target_bytes_share", record.target_bytes_share);
-  archive.field("families", record.families);
-  archive.field("launches", record.launches);
-  archive.field("not_checked", record.not_checked);
-}
-
-template <class Archive>
-void describe(Archive& archive, RecordOf<FastLayer> auto& record) {
-  archive.field("state", record.state);
-  archive.field("message", record.message);
-  archive.field("candidate_ms", record.candidate_ms);
-  archive.field("baseline_ms", record.baseline_ms);
-  archive.field("speedup", record.speedup);
 }
 
 template <class Archive>
 void describe(Archive& archive, RecordOf<ToolVersion> auto& record) {
   archive.field("name", record.name);
   archive.field("version", record.version);
+}
+
+template <class Archive>
+void describe(Archive& archive, RecordOf<Phase> auto& record) {
+  archive.field("name", record.name);
+  archive.field("ms", record.ms);
+}
+
+template <class Archive>
+void describe(Archive& archive, RecordOf<OutputDifference> auto& record) {
+  archive.field("output", record.output);
+  archive.field("rel_l2", record.rel_l2);
+  archive.field("max_abs_error", record.max_abs_error);
+  archive.field("limit", record.limit);
+}
+
+template <class Archive>
+void describe(Archive& archive, RecordOf<CountDifference> auto& record) {
+  archive.field("family", record.family);
+  archive.field("what", record.what);
+  archive.field("here", record.here);
+  archive.field("there", record.there);
+}
+
+template <class Archive>
+void describe(Archive& archive, RecordOf<DeviceComparison> auto& record) {
+  archive.field("other", record.other);
+  archive.field("agrees", record.agrees);
+  archive.field("message", record.message);
+  archive.field("other_status", record.other_status);
+  archive.field("outputs", record.outputs);
+  archive.field("counts", record.counts);
 }
 
 template <class Archive>
@@ -224,6 +213,7 @@ void describe_verdict(Archive& archive, RecordOf<VerdictFields> auto& record, au
   archive.field("source_hash", record.source_hash);
   archive.field("timestamp", record.timestamp);
   archive.field("seconds", record.seconds);
+  archive.field("phases", record.phases);
   archive.field("versions", record.versions);
   archive.field("seed", record.seed);
   archive.object("layers", [&](auto& nested) {
@@ -232,6 +222,7 @@ void describe_verdict(Archive& archive, RecordOf<VerdictFields> auto& record, au
     nested.field("executed", record.executed);
     nested.field("fast", record.fast);
   });
+  archive.field("comparison", record.comparison);
 }
 
 std::string to_json(const Verdict& verdict, Audience audience, int indent) {
