@@ -191,7 +191,7 @@ TEST_F(ServerTest, ModulesMayBeRestrictedToTheArtifacts) {
       host->call(LoadModule{std::strlen(kPtx)}, {reinterpret_cast<const std::byte*>(kPtx), std::strlen(kPtx)});
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, Code::kNotPermitted);
-  EXPECT_EQ(control_->call(EndRun{})->refusals.at(0).call, "load of a module");
+  EXPECT_EQ(control_->call(EndRun{})->refusals.at(0).call, kForeignModule);
 }
 
 TEST_F(ServerTest, HandlesOfOthersAndMadeUpOnesAreRefused) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ptxbench::wire {
@@ -149,6 +150,10 @@ struct Refusal {
     v(call, why);
   }
 };
+
+// Refusal.call of a module that the artifact does not hold: the one refusal that is no missing feature of ours but a
+// broken rule.
+inline constexpr std::string_view kForeignModule = "load of a module";
 
 // One command of a run, for reports and for replay.
 enum class CommandKind : std::uint8_t { kAlloc, kFree, kHostWrite, kHostRead, kCopy, kFill, kLaunch };

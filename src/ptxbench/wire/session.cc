@@ -140,8 +140,8 @@ Answer<HandleReply> Session::load(std::span<const std::byte> image) {
   if (restrict_modules_ && !allowed_modules_.contains(hash)) {
     const std::string why =
         "device code that is not part of the compiled artifact; code made or unpacked at run time is not judged";
-    if (state_.recorder.records(id_)) state_.recorder.add_refusal({"load of a module", why});
-    return refuse(Code::kNotPermitted, why, "load of a module");
+    if (state_.recorder.records(id_)) state_.recorder.add_refusal({std::string(kForeignModule), why});
+    return refuse(Code::kNotPermitted, why, std::string(kForeignModule));
   }
   Answer<std::uint32_t> module = state_.handler.load_module(image);
   if (!module) return tl::unexpected(module.error());
