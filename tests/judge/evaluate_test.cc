@@ -193,6 +193,9 @@ TEST(Evaluate, HowARunEndsDecidesTheStatus) {
       {"signal", ended(HostEnd::kSignalled), VerdictStatus::kRuntimeError, "died of signal"},
       {"load", ended(HostEnd::kLoadFailed), VerdictStatus::kRuntimeError, "could not be loaded"},
       {"host loop", ended(HostEnd::kHostTimeout), VerdictStatus::kTimeout, "did not return from run() in time"},
+      {"host loop and its limit",
+       [](RunOutcome& o) { o.end = HostEnd::kHostTimeout, o.error_text = "was still running after 5 s"; },
+       VerdictStatus::kTimeout, "did not return from run() in time: it was still running after 5 s"},
       {"device loop", ended(HostEnd::kDeviceTimeout), VerdictStatus::kTimeout, "a kernel did not end in time"},
       {"protocol", ended(HostEnd::kProtocol), VerdictStatus::kRuntimeError, "no message of the device protocol"},
       {"fork", [](RunOutcome& o) { o.end = HostEnd::kForbidden, o.forbidden = "clone3: starting a thread or process"; },
@@ -202,6 +205,16 @@ TEST(Evaluate, HowARunEndsDecidesTheStatus) {
          o.return_code = 801, o.error_text = "not supported", o.refusals = {{"cudaGraphCreate", "graphs"}};
        },
        VerdictStatus::kRuntimeError, "refused: cudaGraphCreate (graphs)"},
+      {"foreign module",
+       [](RunOutcome& o) {
+         o.return_code = 1, o.error_text = "no module", o.refusals = {{std::string(wire::kForeignModule), "made up"}};
+       },
+       VerdictStatus::kPolicyViolation, "load of a module: made up"},
+      {"foreign module, error swallowed",
+       [](RunOutcome& o) {
+         o.refusals = {{std::string(wire::kForeignModule), "made up"}};
+       },
+       VerdictStatus::kPolicyViolation, "load of a module: made up"},
       {"outputs missing", [](RunOutcome& o) { o.outputs.clear(); }, VerdictStatus::kInfraError, "brought 0 outputs"},
       {"outputs short", [](RunOutcome& o) { o.outputs[0].pop_back(); }, VerdictStatus::kInfraError, "expected 15360"},
   };

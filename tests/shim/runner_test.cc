@@ -219,7 +219,7 @@ TEST_F(Runner, RefusedCallsAreNamed) {
   const RunOutcome made_up = run(17);
   EXPECT_NE(made_up.error_text.find("800"), std::string::npos) << made_up.error_text;
   ASSERT_EQ(made_up.refusals.size(), 1u);
-  EXPECT_EQ(made_up.refusals[0].call, "load of a module");
+  EXPECT_EQ(made_up.refusals[0].call, wire::kForeignModule);
   const RunOutcome shared = run(24);
   ASSERT_EQ(shared.failures.size(), 1u);
   EXPECT_NE(shared.failures[0].message.find("100000 bytes of dynamic shared memory"), std::string::npos);

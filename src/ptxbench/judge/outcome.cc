@@ -51,6 +51,21 @@ const wire::LaunchRecord* trapped_launch(const RunOutcome& outcome) {
   return nullptr;
 }
 
+// The load of device code that the artifact does not hold, whatever run() made of the refusal.
+const wire::Refusal* broken_rule(const RunOutcome& outcome) {
+  for (const wire::Refusal& refusal : outcome.refusals)
+    if (refusal.call == wire::kForeignModule) return &refusal;
+  return nullptr;
+}
+
+RunProblem from_broken_rule(const wire::Refusal& refusal) {
+  RunProblem problem;
+  problem.status = VerdictStatus::kPolicyViolation;
+  problem.failure.what = "forbidden";
+  problem.message = fmt::format("the host code tried what a candidate may not do: {}: {}", refusal.call, refusal.why);
+  return problem;
+}
+
 // " Refused calls: cudaGraphCreate (why)." when there are any.
 std::string refused(const RunOutcome& outcome) {
   std::string text;
@@ -97,6 +112,7 @@ RunProblem from_end(const RunOutcome& outcome) {
       status = VerdictStatus::kTimeout;
       failure.what = "timeout";
       message = "the host code did not return from run() in time";
+      if (!outcome.error_text.empty()) message += ": it " + outcome.error_text;
       break;
     case HostEnd::kDeviceTimeout:
       status = VerdictStatus::kTimeout;
@@ -120,11 +136,15 @@ RunProblem from_end(const RunOutcome& outcome) {
 
 std::optional<RunProblem> problem_of(const RunOutcome& outcome) {
   const wire::LaunchRecord* trapped = trapped_launch(outcome);
+  const wire::Refusal* broken = broken_rule(outcome);
   const bool returned = outcome.end == HostEnd::kReturned;
-  if (returned && outcome.return_code == 0 && trapped == nullptr && outcome.sticky_error == 0) return std::nullopt;
+  if (returned && outcome.return_code == 0 && trapped == nullptr && outcome.sticky_error == 0 && broken == nullptr)
+    return std::nullopt;
   // A trap explains an error that run() returns after it; leaving the process or breaking a rule does not wait for one.
   const bool trap_first = trapped != nullptr && (returned || outcome.end == HostEnd::kDeviceTimeout);
-  RunProblem problem = trap_first ? from_trap(*trapped->trap, trapped->kernel) : from_end(outcome);
+  RunProblem problem = broken != nullptr ? from_broken_rule(*broken)
+                       : trap_first      ? from_trap(*trapped->trap, trapped->kernel)
+                                         : from_end(outcome);
   problem.failure.message = problem.message;
   for (const wire::Refusal& refusal : outcome.refusals)
     problem.failure.refusals.push_back(fmt::format("{}: {}", refusal.call, refusal.why));

@@ -15,8 +15,8 @@ struct RunProblem {
   schema::RunFailure failure;
 };
 
-// None when run() returned 0, no kernel trapped and the device is sound: only then do the outputs count. A trap of kind
-// "unsupported_instruction" is the emulator's limit and not the candidate's fault: INFRA_ERROR.
+// None when run() returned 0, no kernel trapped, no foreign device code was offered and the device is sound: only then do
+// the outputs count. A trap of kind "unsupported_instruction" is the emulator's limit and not the candidate's fault: INFRA_ERROR.
 std::optional<RunProblem> problem_of(const RunOutcome& outcome);
 
 }  // namespace ptxbench::judge
