@@ -262,9 +262,14 @@ TEST_F(BuildTest, DeviceCodeFromElsewhereIsFound) {
   EXPECT_EQ(elsewhere.rule, PolicyRule::kForeignDeviceCode);
 }
 
-TEST_F(BuildTest, MissingEntryPointIsNamed) {
-  const PolicyFinding found = violation("__global__ void k() {}\nvoid run() { k<<<1, 1>>>(); }\n");
-  EXPECT_EQ(found.rule, PolicyRule::kNoEntryPoint);
+TEST_F(BuildTest, MissingEntryPointIsACompileError) {
+  const CompileFailure found = failure("__global__ void k() {}\nvoid run() { k<<<1, 1>>>(); }\n");
+  EXPECT_THAT(found.summary, HasSubstr("gemm.cu"));
+  EXPECT_THAT(found.summary, HasSubstr("PTXBENCH_EXPORT(run)"));
+}
+
+TEST_F(BuildTest, WhatIsForbiddenComesBeforeAMissingEntryPoint) {
+  EXPECT_EQ(violation("#include <unistd.h>\nvoid run() { fork(); }\n").rule, PolicyRule::kProcess);
 }
 
 // ---- bad input and bad machines ----

@@ -13,6 +13,7 @@
 #include "ptxbench/toolchain/cache.h"
 #include "ptxbench/toolchain/compile.h"
 #include "ptxbench/toolchain/compiler_log.h"
+#include "ptxbench/toolchain/elf.h"
 #include "ptxbench/toolchain/ptx_counts.h"
 #include "ptxbench/toolchain/sass.h"
 #include "ptxbench/toolchain/source_text.h"
@@ -23,6 +24,9 @@ namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kEntrySymbol = "__tvm_ffi_run";  // TVM FFI's name of an exported function "run"
+
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // The author's file name as it goes into messages, debug information and __FILE__: a plain name, or "kernel.cu".
@@ -115,6 +119,21 @@ CompileFailure describe_failure(const Compiled& compiled, const BuildLimits& lim
   return failure;
 }
 
+// What compiles and cannot be called is not yet a candidate: for its author the same as an undefined symbol.
+std::optional<CompileFailure> missing_entry_point(const std::string& library, const std::string& name, double seconds) {
+  const auto elf = read_elf(library);
+  if (!elf || std::find(elf->exported.begin(), elf->exported.end(), kEntrySymbol) != elf->exported.end())
+    return std::nullopt;
+  CompileFailure failure;
+  failure.summary = fmt::format(
+      "{}: exports no host function run (no symbol {}); write PTXBENCH_EXPORT(run) of "
+      "<ptxbench/ffi.h>, or TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, run), behind it",
+      name, kEntrySymbol);
+  failure.diagnostics.push_back({name, 0, 0, true, failure.summary});
+  failure.seconds = seconds;
+  return failure;
+}
+
 schema::Artifact make_record(const std::string& hash, const std::string& source, const std::string& name,
                              const BuildRequest& request, const Toolkit& toolkit, const Compiled& compiled,
                              const std::string& library) {
@@ -155,6 +174,8 @@ Result<BuildOutcome> build_anew(const std::string& hash, const std::string& sour
   PTXBENCH_TRY(auto findings, check_library(library, compiled.fatbins, source, name, request.sandbox));
   if (!findings.empty()) return BuildOutcome(PolicyViolation{std::move(findings)});
   PTXBENCH_TRY(const std::string library_bytes, read_file(library));
+  if (auto failure = missing_entry_point(library_bytes, name, compiled.seconds))
+    return BuildOutcome(std::move(*failure));
   schema::Artifact record = make_record(hash, source, name, request, toolkit, compiled, library_bytes);
   add_static_counts(record, sass.get(), ptx);
   PTXBENCH_TRY(CachedArtifact published, cache.publish(record, work.path()));

@@ -61,8 +61,6 @@ void check_imports(const ElfFile& elf, std::string_view stripped, const std::str
   for (std::string_view library : elf.needed)
     if (!library_allowed(library))
       findings.push_back(finding(PolicyRule::kForeignLibrary, fmt::format("needs the library {}", library), name));
-  if (std::find(elf.exported.begin(), elf.exported.end(), "__tvm_ffi_run") == elf.exported.end())
-    findings.push_back(finding(PolicyRule::kNoEntryPoint, "exports no __tvm_ffi_run", name));
 }
 
 std::size_t occurrences(std::string_view text, std::string_view part) {

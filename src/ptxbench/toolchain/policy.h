@@ -22,7 +22,6 @@ enum class PolicyRule {
   kDirectSystemCall,   // syscall(), the syscall instruction
   kForeignDeviceCode,  // device code that is not from this compilation
   kForeignLibrary,     // linked against a library outside the allowed set
-  kNoEntryPoint,       // exports no __tvm_ffi_run
 };
 std::string_view to_string(PolicyRule rule);  // "vendor_library" ...
 
@@ -37,7 +36,7 @@ struct PolicyFinding {
 // confusing compile error. Comments and strings do not count.
 std::vector<PolicyFinding> check_source(std::string_view source, const std::string& name);
 
-// After it: what the library at `path` imports, needs, exports and embeds. `fatbins`: the containers of this compilation,
+// After it: what the library at `path` imports, needs and embeds. `fatbins`: the containers of this compilation,
 // whose bytes must be the only device code in it. `source` tells where a forbidden call stands.
 Result<std::vector<PolicyFinding>> check_library(const std::filesystem::path& path,
                                                  const std::vector<std::string>& fatbins, std::string_view source,

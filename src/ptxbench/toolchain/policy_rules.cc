@@ -120,7 +120,6 @@ std::string_view to_string(PolicyRule rule) {
     case PolicyRule::kDirectSystemCall: return "direct_system_call";
     case PolicyRule::kForeignDeviceCode: return "foreign_device_code";
     case PolicyRule::kForeignLibrary: return "foreign_library";
-    case PolicyRule::kNoEntryPoint: return "no_entry_point";
   }
   return "unknown";
 }
@@ -139,8 +138,6 @@ std::string_view hint_for(PolicyRule rule) {
     case PolicyRule::kDirectSystemCall: return "remove it; host code needs no system call of its own";
     case PolicyRule::kForeignDeviceCode: return "keep all device code as CUDA source in the file";
     case PolicyRule::kForeignLibrary: return "remove the dependency; only the CUDA, C and C++ runtimes are there";
-    case PolicyRule::kNoEntryPoint:
-      return "export the host function run: PTXBENCH_EXPORT(run) or TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, run)";
   }
   return "";
 }
