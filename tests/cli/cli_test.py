@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,7 +35,8 @@ class Help(unittest.TestCase):
 
     def test_bad_usage_is_2_and_on_stderr(self):
         for arguments in ((), ("nonsense",), ("eval",), ("eval", GEMM), ("eval", GEMM, "--task", TASK, "--rules", "lax"),
-                          ("eval", GEMM, "--task", TASK, "--seed", "-1"), ("show",), ("emulate",)):
+                          ("eval", GEMM, "--task", TASK, "--seed", "-1"), ("eval", GEMM, "--task", TASK, "--timeout", "0"),
+                          ("show",), ("emulate",)):
             run = ptxbench(*arguments)
             self.assertEqual(run.returncode, 2, (arguments, run.stdout, run.stderr))
             self.assertEqual(run.stdout, "")
@@ -112,10 +114,19 @@ class BadCandidates(unittest.TestCase):
             run = ptxbench("eval", GEMM, "--task", TASK,
                            env={"PATH": "/usr/bin:/bin", "CUDA_HOME": folder, "CUDA_PATH": folder,
                                 "PTXBENCH_TOOLCHAIN": folder, "PTXBENCH_CACHE": folder})
-            # A toolkit in /usr/local/cuda is found without any variable; then this machine cannot show the case.
-            if not list(pathlib.Path("/usr/local").glob("cuda*/bin/nvcc")) and not (ROOT / ".toolchain").exists():
-                self.assertEqual(run.returncode, 3, run.stderr)
-                self.assertIn("nvcc", run.stderr)
+            if list(pathlib.Path("/usr/local").glob("cuda*/bin/nvcc")) or (ROOT / ".toolchain/cuda").exists():
+                self.skipTest("a toolkit in /usr/local/cuda or .toolchain is found without any variable")
+            self.assertEqual(run.returncode, 3, run.stderr)
+            self.assertIn("nvcc", run.stderr)
+
+    def test_a_missing_part_of_ours_is_not_blamed_on_nvcc(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alone = shutil.copy(PTXBENCH, folder)
+            for arguments in (("doctor",), ("inspect", GEMM), ("eval", GEMM, "--task", TASK)):
+                run = subprocess.run([alone, *arguments], text=True, capture_output=True, timeout=60)
+                self.assertEqual(run.returncode, 3, run.stdout + run.stderr)
+                self.assertRegex(run.stdout + run.stderr, "'ptxbench-(supervisor|device-emu)' is not beside")
+                self.assertNotIn("does not answer", run.stdout + run.stderr)
 
 
 class Evaluation(unittest.TestCase):

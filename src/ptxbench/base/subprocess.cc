@@ -344,7 +344,7 @@ Result<std::filesystem::path> find_companion(std::string_view name) {
   const fs::path folder = self.parent_path();
   for (const fs::path& candidate : {folder / name, folder.parent_path() / "libexec/ptxbench" / name})
     if (fs::exists(candidate, error)) return candidate;
-  return fail(ErrorKind::kNotFound, fmt::format("'{}' is not beside '{}'", name, self.string()),
+  return fail(ErrorKind::kUnavailable, fmt::format("'{}' is not beside '{}'", name, self.string()),
               "build all programs (cmake --build --preset dev), or install the archive as a whole");
 }
 

@@ -21,6 +21,7 @@ namespace {
 struct Options {
   std::string file, task, target = "hopper", workload, device = "auto", rules = "strict", trace;
   std::uint64_t seed = 0;
+  unsigned timeout = 60;  // seconds
   bool seeded = false, json = false, quiet = false, no_cache = false;
 };
 
@@ -79,6 +80,7 @@ Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progre
 
   judge::EvaluateRequest request;
   PTXBENCH_TRY_STATUS(judge::locate_programs(request.run));
+  request.run.limits.wall = std::chrono::seconds(options.timeout);
   progress.say("compile");
   toolchain::BuildRequest build;
   build.source = options.file;
@@ -145,6 +147,9 @@ void add_eval(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   auto* seed = command->add_option("--seed", options->seed, "Seed of the inputs; by default a fresh random one")
                    ->check(CLI::NonNegativeNumber);  // strtoull would take -1
+  command->add_option("--timeout", options->timeout, "Seconds that one run of the candidate may take")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
   command->add_flag("--json", options->json, "Print the record ptxbench.verdict.v1");
   command->add_option("--trace", options->trace,
                       "Append the evaluation to this file as a FlashInfer Trace (JSON lines)");

@@ -343,7 +343,7 @@ Result<std::filesystem::path> locate_shim_folder() {
   const fs::path folder = self.parent_path().parent_path() / "lib/ptxbench/shim";
   for (const char* library : {"libcudart.so.13", "libcuda.so.1"}) {
     if (!fs::exists(folder / library, error)) {
-      return fail(ErrorKind::kNotFound, fmt::format("'{}' does not exist", (folder / library).string()),
+      return fail(ErrorKind::kUnavailable, fmt::format("'{}' does not exist", (folder / library).string()),
                   "build all programs (cmake --build --preset dev), or install the archive as a whole");
     }
   }
@@ -386,6 +386,8 @@ Result<RunOutcome> run_candidate(const RunRequest& request) {
     return fail(std::move(error));
   }
   classify(wait, exit, outcome);
+  if (wait.timed_out && outcome.end == HostEnd::kHostTimeout)
+    outcome.error_text = fmt::format("was still running after {:g} s", request.limits.wall.count() / 1000.0);
   outcome.sandbox = to_string(exit.sandbox);
   outcome.candidate_stdout = host.child.captured_stdout().bytes;
   outcome.stdout_truncated = host.child.captured_stdout().truncated;

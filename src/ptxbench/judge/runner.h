@@ -67,7 +67,7 @@ struct RunRequest {
 };
 
 // The programs and the shim folder as they lie beside the running program: bin/ and lib/ptxbench/shim/ of a build or
-// install tree. Fills device_program, host_program and shim_folder. kNotFound names the first one missing.
+// install tree. Fills device_program, host_program and shim_folder. kUnavailable names the first one missing.
 Status locate_programs(RunRequest& request);
 
 // The folder with libcudart.so.13 and libcuda.so.1, as above.

@@ -72,12 +72,14 @@ std::vector<fs::path> cuda_roots() {
   return roots;
 }
 
-// The version behind `marker` in the tool's own answer, "" if it gives none. Remembered while the file stays the same.
-std::string ask_version(const fs::path& tool, const std::string& argument, const std::string& marker) {
+// The version behind `marker` in the tool's own answer. Remembered while the file stays the same. An Error says why there
+// is none: the tool, or what is needed to start it, does not work.
+Result<std::string> ask_version(const fs::path& tool, const std::string& argument, const std::string& marker) {
   static std::mutex mutex;
   static std::map<std::string, std::string> known;
   struct stat info {};
-  if (::stat(tool.c_str(), &info) != 0) return "";
+  if (::stat(tool.c_str(), &info) != 0)
+    return fail(ErrorKind::kNotFound, fmt::format("'{}' does not exist", tool.string()));
   const std::string key = fmt::format("{} {} {}", tool.string(), info.st_size, info.st_mtim.tv_sec);
   {
     const std::lock_guard lock(mutex);
@@ -87,11 +89,13 @@ std::string ask_version(const fs::path& tool, const std::string& argument, const
   command.argv = {tool.string(), argument};
   command.environment = {"LC_ALL=C", "PATH=/usr/bin:/bin"};
   command.stdout_to = OutputTo::capture(1 << 16);
-  const auto finished = run(command, 20s);
-  if (!finished || !finished->exit.ok()) return "";
-  const std::string& text = finished->out.bytes;
+  PTXBENCH_TRY(const Finished finished, run(command, 20s));
+  const std::string& text = finished.out.bytes;
   std::size_t at = marker.empty() ? 0 : text.find(marker);
-  if (at == std::string::npos) return "";
+  if (!finished.exit.ok() || at == std::string::npos)
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("'{}' does not answer {}: it {}{}", tool.string(), argument, finished.exit.describe(),
+                            finished.exit.ok() ? " and names no version" : ""));
   at += marker.size();
   const std::size_t end = text.find_first_not_of("0123456789.", at);
   const std::string version = text.substr(at, end == std::string::npos ? end : end - at);
@@ -130,13 +134,13 @@ Tool find_nvcc() {
   for (const fs::path& root : cuda_roots()) {
     const fs::path nvcc = root / "bin/nvcc";
     if (!executable(nvcc)) continue;
-    const std::string version = ask_version(nvcc, "--version", ", V");
-    if (version.empty())
-      tool.problem = fmt::format("'{}' does not answer --version", nvcc.string());
-    else if (!new_enough(version))
-      tool.problem = fmt::format("'{}' is version {}, older than 12.8", nvcc.string(), version);
+    const auto version = ask_version(nvcc, "--version", ", V");
+    if (!version)
+      tool.problem = version.error().message;
+    else if (!new_enough(*version))
+      tool.problem = fmt::format("'{}' is version {}, older than 12.8", nvcc.string(), *version);
     else {
-      take(tool, nvcc, version);
+      take(tool, nvcc, *version);
       break;
     }
   }
@@ -166,7 +170,7 @@ Tool find_disassembler(const char* name, const char* purpose, const char* group,
   for (const fs::path& folder : path_folders()) folders.push_back(folder);
   for (const fs::path& folder : folders)
     if (executable(folder / name)) {
-      take(tool, folder / name, ask_version(folder / name, "--version", ", V"));
+      take(tool, folder / name, ask_version(folder / name, "--version", ", V").value_or(""));
       break;
     }
   return tool;
@@ -176,7 +180,7 @@ Tool find_host_compiler() {
   Tool tool = missing("host compiler", "compiles the host part of candidates", true, "apt-get install g++");
   for (const fs::path& folder : {fs::path("/usr/bin"), fs::path("/bin"), fs::path("/usr/local/bin")})
     if (executable(folder / "g++")) {
-      take(tool, folder / "g++", ask_version(folder / "g++", "-dumpfullversion", ""));
+      take(tool, folder / "g++", ask_version(folder / "g++", "-dumpfullversion", "").value_or(""));
       break;
     }
   return tool;
@@ -246,6 +250,7 @@ std::vector<Tool> locate_all() {
 }
 
 Result<Toolkit> locate_toolkit() {
+  PTXBENCH_TRY_STATUS(find_companion("ptxbench-supervisor"));  // starts every tool below
   const Tool nvcc = find_nvcc();
   const Tool ptxas = find_toolkit_part(nvcc, "ptxas", "", "bin/ptxas");
   const Tool headers = find_toolkit_part(nvcc, "CUDA headers", "", "include/cuda_runtime.h");
