@@ -8,6 +8,7 @@ A mutant is a recipe (mutants/*.mutant): a source file, replacements in it, and 
     task: gemm_n7168_k5120
     status: RUNTIME_ERROR | TIMEOUT      any of these
     layer: correct                       the layer that must be the failed one; none for PASSED
+    timeout: 3                           seconds for one run, where waiting for the default would be waste
     mention: wgmma.wait_group            words that the verdict must contain, in any case; repeatable
     flops: wgmma 9395240960              FLOPs of a family, exactly; repeatable; bytes likewise
     replace <<<
@@ -55,7 +56,7 @@ class Recipe:
         for number, line in enumerate(head.splitlines(), 1):
             if not line.strip() or line.startswith("#"):
                 continue
-            match = re.fullmatch(r"(base|task|status|layer|mention|flops|bytes): (.+)", line)
+            match = re.fullmatch(r"(base|task|status|layer|timeout|mention|flops|bytes): (.+)", line)
             if not match:
                 raise Bad(f"{path.name}: cannot read line {number} of its fields: {line!r}")
             self.fields.setdefault(match[1], []).append(match[2].strip())
@@ -121,6 +122,8 @@ def evaluate(recipe, ptxbench, extra):
         source.write_text(recipe.source())
         command = [ptxbench, "eval", str(source), "--task", recipe.task, "--target", "hopper", "--workload", "emu", "--device",
                    "emu", "--rules", "strict", "--seed", "1", "--json", *extra]
+        for seconds in recipe.fields.get("timeout", []):
+            command += ["--timeout", seconds]
         result = subprocess.run(command, capture_output=True, text=True, timeout=300)
         try:
             verdict = json.loads(result.stdout)
