@@ -21,6 +21,7 @@ void add_inspect(CLI::App& app, int& exit_code);
 void add_emulate(CLI::App& app, int& exit_code);
 void add_packs(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
+void add_models(CLI::App& app, int& exit_code);
 
 // Prints the error to stderr and gives the exit code that its kind asks for.
 int report(const Error& error);

@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   ptxbench::cli::add_emulate(app, exit_code);
   ptxbench::cli::add_packs(app, exit_code);
   ptxbench::cli::add_doctor(app, exit_code);
+  ptxbench::cli::add_models(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

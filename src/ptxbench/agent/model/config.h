@@ -21,10 +21,13 @@ enum class Api {
   kReplay,     // no server: a recorded trajectory's answers (agent/replay.h)
 };
 std::string_view to_string(Api api);
+std::optional<Api> api_from_text(std::string_view text);
 
 // US dollars per million tokens. An absent price makes every cost that needs it unknown; it never counts as 0.
 struct Prices {
   std::optional<double> input, cached_input, cache_write, output;
+  std::optional<std::int64_t>
+      up_to_input_tokens;  // these prices hold up to there; the cost of a longer prompt is unknown
 };
 
 // Sampling; an absent value is not sent, so that the provider's default holds.
@@ -45,7 +48,7 @@ struct Reasoning {
 struct TimeLimits {
   std::chrono::milliseconds connect{10'000};       // name look-up, TCP and TLS
   std::chrono::milliseconds first_token{600'000};  // from the sent request to the first token of reasoning or answer
-  std::chrono::milliseconds silence{120'000};      // without a single byte, after the first
+  std::chrono::milliseconds silence{300'000};      // without a single byte, after the first token
   std::chrono::milliseconds total{3'600'000};      // the whole call, with retries and the waits between them
 };
 
