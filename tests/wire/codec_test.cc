@@ -33,6 +33,12 @@ TEST(Codec, RoundTripKeepsEverything) {
   reply.launches[1].trap->address = 7;
   reply.commands.push_back({CommandKind::kFill, 1, 2, 3, 4, 5});
   reply.failures.push_back({1, "why"});
+  reply.launches[0].instructions.push_back({});
+  reply.launches[0].instructions[0].offset = 0x7f0;
+  reply.launches[0].instructions[0].active_instructions = 99;
+  reply.times.push_back({1, 1000, 3500, CommandKind::kFill});
+  reply.wall_ns = 5000;
+  reply.void_reason = "none";
   RunReply back;
   ASSERT_TRUE(decode(encode(reply), back));
   ASSERT_EQ(back.launches.size(), 2u);
@@ -42,6 +48,12 @@ TEST(Codec, RoundTripKeepsEverything) {
   EXPECT_FALSE(back.launches[0].trap);
   EXPECT_EQ(back.commands[0].kind, CommandKind::kFill);
   EXPECT_EQ(back.failures[0].message, "why");
+  EXPECT_EQ(back.launches[0].instructions.at(0).offset, 0x7f0u);
+  EXPECT_EQ(back.launches[0].instructions.at(0).active_instructions, 99u);
+  EXPECT_EQ(back.times.at(0).end_ns, 3500u);
+  EXPECT_EQ(back.times.at(0).kind, CommandKind::kFill);
+  EXPECT_EQ(back.wall_ns, 5000u);
+  EXPECT_EQ(back.void_reason, "none");
 }
 
 TEST(Codec, RefusesShortLongAndOutOfRangeBytes) {

@@ -105,8 +105,49 @@ class FakeDevice : public DeviceHandler {
   }
   Answer<LaunchReport> launch(const LaunchOrder& order) override;
 
+  Answer<void> begin_measure(const MeasureOrder& order) override {
+    measure = order;
+    measured_from_ = launches;
+    return {};
+  }
+  // One time per launch since begin_measure; a trap or a void reason as the test set it.
+  Answer<MeasureResult> end_measure() override {
+    MeasureResult result = measured;
+    if (result.report.void_reason.empty() && measure.mode == ReplayMode::kTime) {
+      for (std::uint32_t i = 0; measured_from_ + static_cast<int>(i) < launches; ++i) {
+        result.report.times.push_back({i, 100 * i, 100 * i + 50});
+      }
+    }
+    return result;
+  }
+  Answer<void> set_kernel_attribute(std::uint32_t, std::string_view, KernelAttribute which, std::int32_t v) override {
+    attributes[which] = v;
+    return {};
+  }
+  std::span<std::byte> staging() override { return staging_bytes; }
+  Answer<SharedBlock> alloc_shared(std::uint64_t bytes) override {
+    Answer<std::uint64_t> address = alloc(bytes);
+    if (!address) return tl::unexpected(address.error());
+    SharedBlock block{*address, {}};
+    block.handle[63] = 9;
+    return block;
+  }
+  Answer<std::uint64_t> open_shared(const ShareHandle& handle, std::uint64_t) override {
+    if (handle[63] != 9) return refuse(Code::kInvalidValue, "no such block");
+    ++opened;
+    return std::uint64_t{0x7000'0000} + static_cast<unsigned>(opened);
+  }
+  Answer<void> close_shared(std::uint64_t) override {
+    --opened;
+    return {};
+  }
+
   bool direct = false;  // offer host_view
-  int launches = 0;
+  int launches = 0, opened = 0;
+  MeasureOrder measure;    // as last ordered
+  MeasureResult measured;  // what end_measure gives
+  std::map<KernelAttribute, std::int32_t> attributes;
+  std::vector<std::byte> staging_bytes;
 
  private:
   struct Module {
@@ -124,6 +165,7 @@ class FakeDevice : public DeviceHandler {
   std::map<std::uint64_t, std::vector<std::byte>> blocks_;
   std::vector<Module> modules_;
   std::uint64_t next_ = 0x10'0000'0000, used_ = 0;
+  int measured_from_ = 0;
 };
 
 // Parameters as PTX lists them: ".param .u64 name", ".param .align 8 .b8 name[128]".

@@ -153,6 +153,121 @@ TEST_F(ServerTest, LaunchesAreRecordedAndReplayed) {
   EXPECT_EQ(device_.launches, 4);
 }
 
+TEST_F(ServerTest, ATimedReplayBringsTimesAndPassesItsOrderOn) {
+  const auto tensor = control_->call(Alloc{16});
+  AddClient rights;
+  rights.grants = {{tensor->address, 16}};
+  const auto host = add_host(rights);
+  const std::uint32_t add = kernel(*host, "add");
+  ASSERT_TRUE(host->call(Launch{add, 0, {}, add_params(tensor->address, 4, 3)}));
+  ASSERT_TRUE(host->call(Launch{add, 0, {}, add_params(tensor->address, 4, 3)}));
+  device_.measured.report.wall_ns = 4242;
+  Replay timed;
+  timed.deadline_ms = 70;
+  timed.mode = ReplayMode::kTime;
+  timed.flush_bytes = 1 << 20;
+  const auto reply = control_->call(timed);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(device_.measure.mode, ReplayMode::kTime);
+  EXPECT_EQ(device_.measure.flush_bytes, std::uint64_t{1} << 20);
+  EXPECT_EQ(device_.measure.deadline.count(), 70);
+  ASSERT_EQ(reply->times.size(), 2u);
+  EXPECT_EQ(reply->times[1].launch, 1u);
+  EXPECT_EQ(reply->times[1].end_ns, 150u);
+  EXPECT_EQ(reply->times[1].kind, CommandKind::kLaunch);
+  EXPECT_EQ(reply->wall_ns, 4242u);
+  EXPECT_TRUE(reply->void_reason.empty());
+
+  device_.measured.report.void_reason = "the profiler is busy";
+  const auto without = control_->call(timed);
+  ASSERT_TRUE(without);
+  EXPECT_TRUE(without->times.empty());
+  EXPECT_EQ(without->void_reason, "the profiler is busy");
+  EXPECT_EQ(without->launches.size(), 2u);
+}
+
+TEST_F(ServerTest, ATrapOfATimedReplayIsSticky) {
+  const auto host = add_host();
+  ASSERT_TRUE(host->call(Launch{kernel(*host, "print"), 0, {}, {}}));
+  device_.measured.trap.emplace();
+  device_.measured.trap->text = "hung";
+  device_.measured.code = Code::kLaunchTimeout;
+  Replay timed;
+  timed.mode = ReplayMode::kTime;
+  const auto reply = control_->call(timed);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->sticky_code, 702);
+  EXPECT_NE(reply->sticky_message.find("hung"), std::string::npos);
+  EXPECT_EQ(control_->call(timed).error().code, Code::kLaunchTimeout);
+}
+
+// A device that implements only what it must.
+class PlainDevice : public FakeDevice {
+ public:
+  Answer<void> begin_measure(const MeasureOrder& order) override { return DeviceHandler::begin_measure(order); }
+  Answer<SharedBlock> alloc_shared(std::uint64_t n) override { return DeviceHandler::alloc_shared(n); }
+};
+
+TEST(DeviceHandler, WhatADeviceCannotDoIsRefusedByName) {
+  PlainDevice device;
+  EXPECT_TRUE(device.begin_measure({ReplayMode::kCheck, 0, {}}));
+  const auto expect_refusal = [](const auto& answer, std::string_view call) {
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::kNotSupported);
+    EXPECT_EQ(answer.error().call, call);
+    EXPECT_NE(answer.error().message.find("device-fake does not"), std::string::npos) << answer.error().message;
+  };
+  expect_refusal(device.begin_measure({ReplayMode::kTime, 0, {}}), "Replay(kTime)");
+  expect_refusal(device.begin_measure({ReplayMode::kCount, 0, {}}), "Replay(kCount)");
+  expect_refusal(device.alloc_shared(1), "AllocShared");
+  expect_refusal(device.prepare_baseline({}), "PrepareBaseline");
+  expect_refusal(device.run_baseline(0, 0, {}), "RunBaseline");
+  expect_refusal(device.telemetry(), "GetTelemetry");
+}
+
+TEST_F(ServerTest, SharedBlocksAreTheJudges) {
+  const std::uint64_t before = control_->call(MemoryInfo{})->free;
+  const auto block = control_->call(AllocShared{100});
+  ASSERT_TRUE(block);
+  const auto opened = control_->call(OpenShared{block->handle, 100});
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(device_.opened, 1);
+  EXPECT_EQ(control_->call(OpenShared{ShareHandle{}, 100}).error().code, Code::kInvalidValue);
+  EXPECT_EQ(control_->call(CloseShared{opened->address + 1}).error().code, Code::kInvalidValue);
+  EXPECT_TRUE(control_->call(CloseShared{opened->address}));
+  EXPECT_EQ(control_->call(CloseShared{opened->address}).error().code, Code::kInvalidValue);
+  EXPECT_EQ(device_.opened, 0);
+  EXPECT_TRUE(control_->call(Free{block->address}));
+  EXPECT_EQ(control_->call(MemoryInfo{})->free, before);
+  EXPECT_EQ(control_->call(RunBaseline{0, 0, ReplayMode::kCount, 0}).error().call, "RunBaseline(kCount)");
+}
+
+TEST_F(ServerTest, AttributesReachTheDevice) {
+  const auto host = add_host();
+  const std::uint32_t add = kernel(*host, "add");
+  ASSERT_TRUE(host->call(SetKernelAttribute{add, KernelAttribute::kSharedCarveout, 100}));
+  EXPECT_FALSE(host->call(SetKernelAttribute{add, KernelAttribute::kMaxDynamicShared, 1 << 20}));
+  EXPECT_EQ(device_.attributes, (std::map<KernelAttribute, std::int32_t>{{KernelAttribute::kSharedCarveout, 100}}));
+}
+
+TEST_F(ServerTest, AStagingBufferOfTheDeviceCarriesBulkData) {
+  device_.staging_bytes.resize(1'000'000);
+  std::vector<std::int32_t> data(600'000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::int32_t>(i * 2654435761u);
+  const auto block = control_->call(Alloc{data.size() * 4});
+  ASSERT_TRUE(control_->call(WriteMemory{block->address, data.size() * 4, 0}, bytes_of(data)));
+  // 2.4 MB in pieces of 1 MB: the last 400 kB lie at the front.
+  std::int32_t first = 0;
+  std::memcpy(&first, device_.staging_bytes.data(), 4);
+  EXPECT_EQ(first, data[500'000]);
+  EXPECT_EQ(read_ints(*control_, block->address, data.size()), data);
+}
+
+TEST_F(ServerTest, ATrapOfTheJudgesOwnKernelIsItsAnswer) {
+  const std::uint32_t oob = kernel(*control_, "oob");
+  EXPECT_EQ(control_->call(Launch{oob, 0, {}, std::string(8, '\0')}).error().code, Code::kIllegalAddress);
+}
+
 TEST_F(ServerTest, ReplayRefusesARunThatFreesItsMemory) {
   const auto host = add_host();
   const auto block = host->call(Alloc{64});
@@ -245,6 +360,12 @@ TEST_F(ServerTest, JudgeMessagesEndAHostConnection) {
                            +[](Client& c) { return c.call(Shutdown{}).has_value(); },
                            +[](Client& c) { return c.call(BeginRun{}).has_value(); },
                            +[](Client& c) { return c.call(AddClient{}).has_value(); },
+                           +[](Client& c) { return c.call(AllocShared{64}).has_value(); },
+                           +[](Client& c) { return c.call(OpenShared{}).has_value(); },
+                           +[](Client& c) { return c.call(CloseShared{}).has_value(); },
+                           +[](Client& c) { return c.call(PrepareBaseline{}).has_value(); },
+                           +[](Client& c) { return c.call(RunBaseline{}).has_value(); },
+                           +[](Client& c) { return c.call(GetTelemetry{}).has_value(); },
                            +[](Client& c) { return c.call(DropClient{1}).has_value(); }}) {
     const auto next = add_host();
     EXPECT_FALSE(send(*next));

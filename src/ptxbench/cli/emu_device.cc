@@ -178,6 +178,12 @@ Answer<std::array<std::uint8_t, 128>> EmuDevice::encode_tiled(const wire::TiledM
   return out;
 }
 
+// Every launch is counted anyway.
+Answer<void> EmuDevice::begin_measure(const wire::MeasureOrder& order) {
+  if (order.mode == wire::ReplayMode::kCount) return {};
+  return DeviceHandler::begin_measure(order);
+}
+
 Answer<wire::LaunchReport> EmuDevice::launch(const wire::LaunchOrder& order) {
   emu::LaunchConfig config;
   config.module = emu::ModuleId{order.module};
@@ -205,7 +211,7 @@ Answer<wire::LaunchReport> EmuDevice::launch(const wire::LaunchOrder& order) {
   }
   for (const emu::InstructionCount& i : result.instructions) {
     report.instructions.push_back(
-        {i.ptx_line, i.opcode, i.source.file, i.source.line, i.warp_instructions, i.thread_instructions});
+        {i.ptx_line, i.opcode, i.source.file, i.source.line, i.warp_instructions, i.thread_instructions, 0, {}, 0});
   }
   report.thread_instructions = result.thread_instructions;
   report.warp_instructions = result.warp_instructions;

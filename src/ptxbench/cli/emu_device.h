@@ -30,6 +30,7 @@ class EmuDevice : public wire::DeviceHandler {
   wire::Answer<wire::GlobalInfo> global(std::uint32_t module, std::string_view name) override;
   wire::Answer<std::array<std::uint8_t, 128>> encode_tiled(const wire::TiledMap& map) override;
   wire::Answer<wire::LaunchReport> launch(const wire::LaunchOrder& order) override;
+  wire::Answer<void> begin_measure(const wire::MeasureOrder& order) override;
 
  private:
   emu::MachineConfig config_;

@@ -23,7 +23,8 @@ Answer<void> Client::exchange(MessageType type, const std::string& request, std:
   Header reply;
   switch (connection_.receive(reply, payload, kMaxReplyPayload)) {
     case Connection::Receive::kClosed: return give_up("the device process ended or gave no answer in time");
-    case Connection::Receive::kMalformed: return give_up("the answer is no message of protocol version 1");
+    case Connection::Receive::kMalformed:
+      return give_up("the answer is no message of protocol version " + std::to_string(kVersion));
     case Connection::Receive::kMessage: break;
   }
   if (reply.type != (header.type | kReplyBit) || reply.sequence != header.sequence) {

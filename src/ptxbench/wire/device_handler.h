@@ -34,6 +34,17 @@ struct LaunchReport {
   std::string printf_output;
 };
 
+struct MeasureOrder {
+  ReplayMode mode = ReplayMode::kCheck;
+  std::uint64_t flush_bytes = 0;          // kTime
+  std::chrono::milliseconds deadline{0};  // of all commands together; 0: none
+};
+struct MeasureResult {
+  MeasureReport report;
+  std::optional<TrapRecord> trap;  // of a launch that no LaunchReport could tell, because nothing waited for it
+  Code code = Code::kSuccess;
+};
+
 class DeviceHandler {
  public:
   virtual ~DeviceHandler() = default;
@@ -62,8 +73,30 @@ class DeviceHandler {
   virtual Answer<GlobalInfo> global(std::uint32_t module, std::string_view name) = 0;
   virtual Answer<std::array<std::uint8_t, 128>> encode_tiled(const TiledMap& map) = 0;
 
-  // Runs to the end. A trap is a report, not a Failure; a Failure says that nothing was launched.
+  // Runs to the end, except between begin_measure(kTime) and end_measure. A trap is a report, not a Failure; a Failure
+  // says that nothing was launched.
   virtual Answer<LaunchReport> launch(const LaunchOrder& order) = 0;
+
+  // What only some devices can do. The defaults refuse by name, or leave it to the server's arithmetic.
+
+  // Commands until end_measure belong to one replay. A profiler that cannot be had is no Failure but the report's
+  // void_reason: the commands run all the same. After a Failure there is no end_measure.
+  virtual Answer<void> begin_measure(const MeasureOrder& order);
+  virtual Answer<MeasureResult> end_measure() { return MeasureResult{}; }
+  // Arguments have been checked; a preference may be ignored.
+  virtual Answer<void> set_kernel_attribute(std::uint32_t module, std::string_view kernel, KernelAttribute attribute,
+                                            std::int32_t value);
+  // nullopt: geometry.h's arithmetic is right for this device.
+  virtual std::optional<Answer<OccupancyReply>> occupancy(std::uint32_t module, std::string_view kernel,
+                                                          const LaunchGeometry& geometry);
+  // Memory that write() and read() are fastest from; empty: any. Valid as long as the device.
+  virtual std::span<std::byte> staging() { return {}; }
+  virtual Answer<SharedBlock> alloc_shared(std::uint64_t bytes);  // freed by free()
+  virtual Answer<std::uint64_t> open_shared(const ShareHandle& handle, std::uint64_t bytes);
+  virtual Answer<void> close_shared(std::uint64_t address);
+  virtual Answer<PrepareBaselineReply> prepare_baseline(const BaselineProblem& problem);
+  virtual Answer<MeasureReport> run_baseline(std::uint32_t handle, std::uint32_t plan, const MeasureOrder& order);
+  virtual Answer<Telemetry> telemetry();
 };
 
 }  // namespace ptxbench::wire

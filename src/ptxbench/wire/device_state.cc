@@ -5,6 +5,8 @@
 namespace ptxbench::wire {
 namespace {
 
+constexpr std::uint32_t kReplayClient = 0xFFFFFFFF;
+
 std::uint64_t fnv1a(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
@@ -38,11 +40,7 @@ Answer<void> DeviceState::launch(std::uint32_t client, const Kernel& kernel, Rec
 
   logical_ns += 1000 + report->warp_instructions;
   if (printf_output != nullptr) *printf_output += report->printf_output;
-  if (report->trap) {
-    sticky = report->code == Code::kSuccess ? Code::kLaunchFailure : report->code;
-    sticky_message = fmt::format("kernel '{}': {}", kernel.info.name, report->trap->text);
-    if (recorder.records(client)) recorder.set_sticky(static_cast<std::int32_t>(sticky), sticky_message);
-  }
+  if (report->trap) take_trap(kernel.info.name, client, report->code, *report->trap);
   if (recorder.records(client)) {
     LaunchRecord record;
     record.kernel = kernel.info.name;
@@ -59,18 +57,16 @@ Answer<void> DeviceState::launch(std::uint32_t client, const Kernel& kernel, Rec
   return {};
 }
 
-Answer<RunReply> DeviceState::replay(const Replay& request) {
-  if (const std::string obstacle = recorder.replay_obstacle(); !obstacle.empty()) {
-    return refuse(Code::kNotSupported, "the run cannot be replayed: " + obstacle, "replay");
-  }
-  if (sticky != Code::kSuccess) return refuse(sticky, sticky_message);
-  constexpr std::uint32_t kReplayClient = 0xFFFFFFFF;
-  const Recorder original = std::move(recorder);
-  recorder.start(kReplayClient);
-  limits = {request.schedule, request.work_limit, std::chrono::milliseconds{request.deadline_ms}, {}};
+void DeviceState::take_trap(std::string_view kernel, std::uint32_t client, Code code, const TrapRecord& trap) {
+  sticky = code == Code::kSuccess ? Code::kLaunchFailure : code;
+  sticky_message = fmt::format("kernel '{}': {}", kernel, trap.text);
+  if (recorder.records(client)) recorder.set_sticky(static_cast<std::int32_t>(sticky), sticky_message);
+}
 
+// Until a command fails or traps.
+Answer<void> DeviceState::repeat(const std::vector<Recorder::Step>& steps) {
   Answer<void> done;
-  for (const Recorder::Step& step : original.steps()) {
+  for (const Recorder::Step& step : steps) {
     const CommandRecord& c = step.record;
     switch (c.kind) {
       case CommandKind::kHostWrite: done = handler.write(c.address, std::as_bytes(std::span(step.data))); break;
@@ -88,9 +84,32 @@ Answer<RunReply> DeviceState::replay(const Replay& request) {
     }
     if (!done || sticky != Code::kSuccess) break;
   }
+  return done;
+}
+
+Answer<RunReply> DeviceState::replay(const Replay& request) {
+  if (const std::string obstacle = recorder.replay_obstacle(); !obstacle.empty()) {
+    return refuse(Code::kNotSupported, "the run cannot be replayed: " + obstacle, "replay");
+  }
+  if (sticky != Code::kSuccess) return refuse(sticky, sticky_message);
+  limits = {request.schedule, request.work_limit, std::chrono::milliseconds{request.deadline_ms}, {}};
+  if (Answer<void> begun = handler.begin_measure({request.mode, request.flush_bytes, limits.deadline}); !begun) {
+    return tl::unexpected(begun.error());
+  }
+  const Recorder original = std::move(recorder);
+  recorder.start(kReplayClient);
+  const Answer<void> done = repeat(original.steps());
+  Answer<MeasureResult> measured = handler.end_measure();
+  if (measured && measured->trap && sticky == Code::kSuccess) {
+    take_trap("(one of the replay)", kReplayClient, measured->code, *measured->trap);
+  }
   RunReply reply = recorder.report();
   recorder = original;
   if (!done) return tl::unexpected(done.error());
+  if (!measured) return tl::unexpected(measured.error());
+  reply.times = std::move(measured->report.times);
+  reply.wall_ns = measured->report.wall_ns;
+  reply.void_reason = std::move(measured->report.void_reason);
   return reply;
 }
 

@@ -1,5 +1,5 @@
 // The device protocol. A client (the judge's control connection, or a restricted host connection) sends requests; the
-// device answers each in order with a reply of the same sequence number. Version 1.
+// device answers each in order with a reply of the same sequence number.
 //
 // On the stream: a 32-byte Header, `payload_bytes` of encoded message, then `bulk_bytes` of raw data that go straight
 // to or from their target memory. A reply has kReplyBit set in `type`; its `code` is a CUDA runtime error number, and
@@ -16,7 +16,7 @@
 namespace ptxbench::wire {
 
 constexpr std::uint32_t kMagic = 0x42585450;  // "PTXB"
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;  // 2: shared memory blocks, times and counts of replays, baselines, telemetry
 constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint32_t kMaxRequestPayload = 1u << 20;
 constexpr std::uint32_t kMaxReplyPayload = 256u << 20;  // counters of a long run
@@ -101,6 +101,12 @@ enum class MessageType : std::uint16_t {
   kEndRun,
   kReplay,
   kShutdown,
+  kAllocShared,
+  kOpenShared,
+  kCloseShared,
+  kPrepareBaseline,
+  kRunBaseline,
+  kGetTelemetry,
 };
 
 struct Empty {
@@ -394,10 +400,13 @@ struct RunReply {
   std::int32_t sticky_code = 0;
   std::string sticky_message;
   bool client_alive = false;
-  bool client_connected = false;  // it said Hello
-  std::string client_fault;       // why the device ended the connection, if it did
+  bool client_connected = false;   // it said Hello
+  std::string client_fault;        // why the device ended the connection, if it did
+  std::vector<CommandTime> times;  // ReplayMode::kTime, in command order
+  std::uint64_t wall_ns = 0;       // ReplayMode::kTime, see MeasureReport
+  std::string void_reason;         // why times or counts are missing
   PTXBENCH_WIRE_FIELDS(commands, launches, refusals, failures, sticky_code, sticky_message, client_alive,
-                       client_connected, client_fault)
+                       client_connected, client_fault, times, wall_ns, void_reason)
 };
 struct EndRun {
   static constexpr MessageType kType = MessageType::kEndRun;
@@ -412,11 +421,65 @@ struct Replay {
   Schedule schedule = Schedule::kLatest;
   std::uint64_t work_limit = 0;
   std::uint32_t deadline_ms = 0;
-  PTXBENCH_WIRE_FIELDS(schedule, work_limit, deadline_ms)
+  ReplayMode mode = ReplayMode::kCheck;
+  std::uint64_t flush_bytes =
+      0;  // kTime: so many bytes are written before, and persisting lines reset, to empty the L2
+  PTXBENCH_WIRE_FIELDS(schedule, work_limit, deadline_ms, mode, flush_bytes)
 };
 struct Shutdown {
   static constexpr MessageType kType = MessageType::kShutdown;
   using Reply = Empty;
+  template <class V>
+  void fields(V&) {}
+};
+
+// Memory that a second device process of the same GPU can map: rounded up to whole 2 MiB pages, so that nothing else
+// lies in them. Freed by Free.
+struct AllocShared {
+  static constexpr MessageType kType = MessageType::kAllocShared;
+  using Reply = SharedBlock;
+  std::uint64_t bytes = 0;
+  PTXBENCH_WIRE_FIELDS(bytes)
+};
+// Maps a block of another process. `bytes` as they were asked for there.
+struct OpenShared {
+  static constexpr MessageType kType = MessageType::kOpenShared;
+  using Reply = AddressReply;
+  ShareHandle handle{};
+  std::uint64_t bytes = 0;
+  PTXBENCH_WIRE_FIELDS(handle, bytes)
+};
+struct CloseShared {
+  static constexpr MessageType kType = MessageType::kCloseShared;
+  using Reply = Empty;
+  std::uint64_t address = 0;
+  PTXBENCH_WIRE_FIELDS(address)
+};
+
+// A vendor library's ways to do a task, best first by the library's own estimate.
+struct PrepareBaselineReply {
+  std::uint32_t handle = 0;
+  std::vector<BaselinePlan> plans;
+  PTXBENCH_WIRE_FIELDS(handle, plans)
+};
+struct PrepareBaseline {
+  static constexpr MessageType kType = MessageType::kPrepareBaseline;
+  using Reply = PrepareBaselineReply;
+  BaselineProblem problem;
+  PTXBENCH_WIRE_FIELDS(problem)
+};
+// Runs plan number `plan` once. kCount is refused.
+struct RunBaseline {
+  static constexpr MessageType kType = MessageType::kRunBaseline;
+  using Reply = MeasureReport;
+  std::uint32_t handle = 0, plan = 0;
+  ReplayMode mode = ReplayMode::kCheck;
+  std::uint64_t flush_bytes = 0;
+  PTXBENCH_WIRE_FIELDS(handle, plan, mode, flush_bytes)
+};
+struct GetTelemetry {
+  static constexpr MessageType kType = MessageType::kGetTelemetry;
+  using Reply = Telemetry;
   template <class V>
   void fields(V&) {}
 };

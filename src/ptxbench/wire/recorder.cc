@@ -22,7 +22,10 @@ void Recorder::add_host_write(std::uint64_t address, std::uint32_t stream, std::
 
 void Recorder::add_launch(Step step, LaunchRecord launch) {
   if (full()) return;
-  if (launches_.size() >= kDetailedLaunches && !launch.trap) launch.instructions.clear();
+  const bool detailed = launch.families.empty() ? kept_instructions_ + launch.instructions.size() <= kMaxInstructions
+                                                : launches_.size() < kDetailedLaunches;
+  if (!detailed && !launch.trap) launch.instructions.clear();
+  kept_instructions_ += launch.instructions.size();
   step.record.kind = CommandKind::kLaunch;
   step.record.launch = static_cast<std::uint32_t>(launches_.size());
   steps_.push_back(std::move(step));

@@ -22,8 +22,10 @@ class Recorder {
   };
   static constexpr std::size_t kMaxSteps = 200'000;
   static constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{64} << 20;
-  static constexpr std::size_t kDetailedLaunches =
-      16;  // later launches keep family counts, but no per-instruction ones
+  // Later launches keep family counts, but no per-instruction ones. Where the instructions are all there is (GPU), they
+  // are kept up to a total.
+  static constexpr std::size_t kDetailedLaunches = 16;
+  static constexpr std::size_t kMaxInstructions = 1'000'000;
 
   void start(std::uint32_t client) {
     *this = Recorder{};
@@ -52,6 +54,7 @@ class Recorder {
   std::vector<Refusal> refusals_;
   std::vector<ApiFailure> failures_;
   std::uint64_t kept_bytes_ = 0;
+  std::size_t kept_instructions_ = 0;
   bool writes_dropped_ = false;
   std::int32_t sticky_code_ = 0;
   std::string sticky_message_;

@@ -103,14 +103,19 @@ struct FamilyRecord {
   }
 };
 
+// One instruction of a launch. The emulator knows the PTX line and opcode; the GPU counts machine code by its offset, and
+// whoever has the disassembly of the same cubin names it.
 struct InstructionRecord {
   std::uint32_t ptx_line = 0;
   std::string opcode, file;
   std::uint32_t line = 0;
-  std::uint64_t warp_instructions = 0, thread_instructions = 0;
+  std::uint64_t warp_instructions = 0, thread_instructions = 0;  // threads whose predicate was true
+  std::uint32_t offset = 0;               // bytes from the start of `function`'s machine code; 0 on the emulator
+  std::string function;                   // GPU: symbol that holds the instruction, if it is not the kernel itself
+  std::uint64_t active_instructions = 0;  // GPU: threads that were active, whatever their predicate
   template <class V>
   void fields(V& v) {
-    v(ptx_line, opcode, file, line, warp_instructions, thread_instructions);
+    v(ptx_line, opcode, file, line, warp_instructions, thread_instructions, offset, function, active_instructions);
   }
 };
 
@@ -166,6 +171,91 @@ struct CommandRecord {
   template <class V>
   void fields(V& v) {
     v(kind, stream, address, source, bytes, launch);
+  }
+};
+
+// What a replay is for.
+enum class ReplayMode : std::uint8_t {
+  kCheck,  // one command at a time; a fault names its launch
+  kTime,   // all commands at once, measured
+  kCount,  // instruction counts of every launch
+};
+constexpr bool in_range(ReplayMode m) { return m <= ReplayMode::kCount; }
+
+// When one command ran, on the device's clock (GPU: CUPTI activity records).
+struct CommandTime {
+  std::uint32_t launch = 0;  // kLaunch: index of its LaunchRecord
+  std::uint64_t start_ns = 0, end_ns = 0;
+  CommandKind kind = CommandKind::kLaunch;  // else kHostWrite, kCopy or kFill
+  template <class V>
+  void fields(V& v) {
+    v(launch, start_ns, end_ns, kind);
+  }
+};
+
+// A measured sequence of commands.
+struct MeasureReport {
+  std::vector<CommandTime> times;  // in command order; empty if void_reason is set
+  // From the end of the L2 flush to the end of the last command, by two events on the stream: an independent bound of
+  // what `times` claim, launch gaps included.
+  std::uint64_t wall_ns = 0;
+  std::string void_reason;  // no times or counts, and why: profiler busy, no permission, driver too old
+  template <class V>
+  void fields(V& v) {
+    v(times, wall_ns, void_reason);
+  }
+};
+
+using ShareHandle = std::array<std::uint8_t, 64>;  // CUipcMemHandle
+struct SharedBlock {
+  std::uint64_t address = 0;
+  ShareHandle handle{};
+  template <class V>
+  void fields(V& v) {
+    v(address, handle);
+  }
+};
+
+enum class Operation : std::uint8_t { kGemmNt, kAttentionForward, kAttentionBackward };
+constexpr bool in_range(Operation o) { return o <= Operation::kAttentionBackward; }
+
+// A task as a vendor library is asked to do it: bf16 tensors, compact, in the order of the task's definition (inputs,
+// then outputs).
+struct BaselineProblem {
+  Operation operation = Operation::kGemmNt;
+  std::uint32_t m = 0, n = 0, k = 0;                                                        // GEMM
+  std::uint32_t batch = 0, heads_q = 0, heads_kv = 0, seq_q = 0, seq_kv = 0, head_dim = 0;  // attention
+  bool causal = false;
+  float scale = 1;
+  std::vector<std::uint64_t> tensors;  // device addresses
+  template <class V>
+  void fields(V& v) {
+    v(operation, m, n, k, batch, heads_q, heads_kv, seq_q, seq_kv, head_dim, causal, scale, tensors);
+  }
+};
+struct BaselinePlan {
+  std::string library, version, description;
+  std::uint64_t workspace_bytes = 0;
+  template <class V>
+  void fields(V& v) {
+    v(library, version, description, workspace_bytes);
+  }
+};
+
+// State of the card, from NVML. What could not be read is 0 or empty, and `missing` names it with the reason.
+struct Telemetry {
+  std::uint32_t sm_mhz = 0, memory_mhz = 0, max_sm_mhz = 0, max_memory_mhz = 0;
+  double power_w = 0, power_limit_w = 0;
+  std::uint32_t temperature_c = 0;
+  std::vector<std::string> throttle_reasons;  // "power cap", "thermal", ...; empty: full speed
+  std::string device_name, uuid, pci_bus_id, driver_version, cuda_driver_version;
+  bool ecc = false, mig = false;
+  std::uint64_t l2_bytes = 0;
+  std::vector<std::string> missing;
+  template <class V>
+  void fields(V& v) {
+    v(sm_mhz, memory_mhz, max_sm_mhz, max_memory_mhz, power_w, power_limit_w, temperature_c, throttle_reasons,
+      device_name, uuid, pci_bus_id, driver_version, cuda_driver_version, ecc, mig, l2_bytes, missing);
   }
 };
 

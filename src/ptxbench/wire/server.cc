@@ -13,6 +13,24 @@ namespace {
 constexpr int kHostStallMs = 30'000;  // a host that stops in the middle of a message holds up the device for so long
 constexpr std::size_t kChunk = 256 << 10;
 
+// Where bulk data rest between the stream and the device's memory.
+class Chunks {
+ public:
+  Chunks(DeviceHandler& handler, std::uint64_t total) {
+    if (total > kChunk) buffer_ = handler.staging();
+    if (!buffer_.empty()) return;
+    own_.resize(std::min<std::uint64_t>(total, kChunk));
+    buffer_ = own_;
+  }
+  std::span<std::byte> next(std::uint64_t left) const {
+    return buffer_.first(std::min<std::uint64_t>(buffer_.size(), left));
+  }
+
+ private:
+  std::vector<std::byte> own_;
+  std::span<std::byte> buffer_;
+};
+
 bool control_only(MessageType type) { return type >= MessageType::kAddClient; }
 
 }  // namespace
@@ -77,9 +95,10 @@ bool DeviceServer::write_memory(Peer& peer, const Header& header, const std::str
     peer.session->after_write(request, target);
     return reply<Empty>(peer, header, Empty{});
   }
-  std::vector<std::byte> chunk(std::min<std::uint64_t>(request.bytes, kChunk));
+  Chunks chunks(state_.handler, request.bytes);
+  std::span<std::byte> chunk;
   for (std::uint64_t done = 0; done < request.bytes; done += chunk.size()) {
-    chunk.resize(std::min<std::uint64_t>(chunk.size(), request.bytes - done));
+    chunk = chunks.next(request.bytes - done);
     if (!peer.connection.read_all(chunk)) return false;
     if (ok) ok = state_.handler.write(request.address + done, chunk);
     if (ok) {
@@ -111,9 +130,10 @@ bool DeviceServer::read_memory(Peer& peer, const Header& header, const std::stri
     peer.session->after_read(request);
     return peer.connection.send(answer, encode(Empty{}), source);
   }
-  std::vector<std::byte> chunk(std::min<std::uint64_t>(request.bytes, kChunk));
+  Chunks chunks(state_.handler, request.bytes);
+  std::span<std::byte> chunk;
   for (std::uint64_t done = 0; done < request.bytes; done += chunk.size()) {
-    chunk.resize(std::min<std::uint64_t>(chunk.size(), request.bytes - done));
+    chunk = chunks.next(request.bytes - done);
     ok = state_.handler.read(request.address + done, chunk);
     if (!ok && done == 0) return reply<Empty>(peer, header, tl::unexpected(ok.error()));
     if (!ok) return violation(peer, "the device memory went away during a read");
@@ -243,6 +263,12 @@ bool DeviceServer::dispatch_control(Peer& peer, const Header& header, const std:
       if (!decode(payload, request)) return bad();
       return reply(peer, header, state_.replay(request));
     }
+    case MessageType::kAllocShared: return answer<AllocShared>(peer, header, payload);
+    case MessageType::kOpenShared: return answer<OpenShared>(peer, header, payload);
+    case MessageType::kCloseShared: return answer<CloseShared>(peer, header, payload);
+    case MessageType::kPrepareBaseline: return answer<PrepareBaseline>(peer, header, payload);
+    case MessageType::kRunBaseline: return answer<RunBaseline>(peer, header, payload);
+    case MessageType::kGetTelemetry: return answer<GetTelemetry>(peer, header, payload);
     case MessageType::kShutdown: shutdown_ = true; return reply<Empty>(peer, header, Empty{});
     default: return violation(peer, fmt::format("message type {} is unknown", header.type));
   }
@@ -255,7 +281,8 @@ bool DeviceServer::step(Peer& peer) {
   switch (
       peer.connection.receive(header, payload, kMaxRequestPayload, peer.session->control() ? &passed_fd : nullptr)) {
     case Connection::Receive::kClosed: return false;
-    case Connection::Receive::kMalformed: return violation(peer, "bytes that are no message of protocol version 1");
+    case Connection::Receive::kMalformed:
+      return violation(peer, fmt::format("bytes that are no message of protocol version {}", kVersion));
     case Connection::Receive::kMessage: break;
   }
   // The descriptor becomes AddClient's; with any other message it is of no use.

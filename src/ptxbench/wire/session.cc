@@ -23,6 +23,7 @@ Session::~Session() {
   for (const auto& [address, range] : owned_) {
     if (range.module == 0) static_cast<void>(state_.handler.free(address));
   }
+  for (const std::uint64_t address : opened_) static_cast<void>(state_.handler.close_shared(address));
   for (std::uint32_t module : std::vector(modules_)) static_cast<void>(on(UnloadModule{module}));
 }
 
@@ -228,6 +229,9 @@ Answer<Empty> Session::on(const SetKernelAttribute& m) {
     case KernelAttribute::kNonPortableCluster: limits.non_portable_cluster = m.value != 0; break;
     case KernelAttribute::kClusterScheduling: break;  // a preference only
   }
+  const std::uint32_t module = state_.modules.at((*kernel)->module).device_module;
+  Answer<void> set = state_.handler.set_kernel_attribute(module, (*kernel)->info.name, m.attribute, m.value);
+  if (!set) return tl::unexpected(set.error());
   return Empty{};
 }
 
@@ -247,12 +251,16 @@ Answer<Empty> Session::on(const Launch& m) {
     return tl::unexpected(ok.error());
   }
   if (printf_output_.size() > kMaxPrintf) printf_output_.resize(kMaxPrintf);
+  // A host learns of a trap by its next call, as with CUDA. The judge's own kernels have no next call that would tell.
+  if (control_ && state_.sticky != Code::kSuccess) return refuse(state_.sticky, state_.sticky_message);
   return Empty{};
 }
 
 Answer<OccupancyReply> Session::on(const Occupancy& m) {
   auto kernel = own_kernel(m.kernel);
   if (!kernel) return tl::unexpected(kernel.error());
+  const std::uint32_t module = state_.modules.at((*kernel)->module).device_module;
+  if (auto known = state_.handler.occupancy(module, (*kernel)->info.name, m.geometry)) return std::move(*known);
   return OccupancyReply{blocks_per_multiprocessor(state_.info, (*kernel)->info, m.geometry),
                         clusters_per_device(state_.info, (*kernel)->info, m.geometry)};
 }
@@ -324,6 +332,41 @@ Answer<Empty> Session::on(const Refuse& m) {
   }
   return Empty{};
 }
+
+Answer<SharedBlock> Session::on(const AllocShared& m) {
+  if (m.bytes == 0) return refuse(Code::kInvalidValue, "an allocation of 0 bytes");
+  Answer<SharedBlock> block = state_.handler.alloc_shared(m.bytes);
+  if (block) owned_[block->address] = {m.bytes, 0};
+  return block;
+}
+
+Answer<AddressReply> Session::on(const OpenShared& m) {
+  Answer<std::uint64_t> address = state_.handler.open_shared(m.handle, m.bytes);
+  if (!address) return tl::unexpected(address.error());
+  opened_.insert(*address);
+  return AddressReply{*address};
+}
+
+Answer<Empty> Session::on(const CloseShared& m) {
+  if (opened_.erase(m.address) == 0) {
+    return refuse(Code::kInvalidValue, fmt::format("{:#x} is no opened block of another process", m.address));
+  }
+  if (Answer<void> closed = state_.handler.close_shared(m.address); !closed) return tl::unexpected(closed.error());
+  return Empty{};
+}
+
+Answer<PrepareBaselineReply> Session::on(const PrepareBaseline& m) {
+  return state_.handler.prepare_baseline(m.problem);
+}
+
+Answer<MeasureReport> Session::on(const RunBaseline& m) {
+  if (m.mode == ReplayMode::kCount) {
+    return refuse(Code::kNotSupported, "instruction counts of a vendor library's kernels", "RunBaseline(kCount)");
+  }
+  return state_.handler.run_baseline(m.handle, m.plan, {m.mode, m.flush_bytes, state_.limits.deadline});
+}
+
+Answer<Telemetry> Session::on(const GetTelemetry&) { return state_.handler.telemetry(); }
 
 Answer<void> Session::before_write(const WriteMemory& m) const {
   if (auto ok = check_stream(m.stream); !ok) return ok;

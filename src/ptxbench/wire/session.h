@@ -50,6 +50,10 @@ struct DeviceState {
 
   Answer<void> launch(std::uint32_t client, const Kernel& kernel, Recorder::Step step, std::string* printf_output);
   Answer<RunReply> replay(const Replay& request);
+
+ private:
+  Answer<void> repeat(const std::vector<Recorder::Step>& steps);
+  void take_trap(std::string_view kernel, std::uint32_t client, Code code, const TrapRecord& trap);
 };
 
 class Session {
@@ -95,6 +99,13 @@ class Session {
   Answer<TensorMapReply> on(const EncodeTiled& m);
   Answer<DeviceInfo> on(const GetDeviceInfo& m);
   Answer<Empty> on(const Refuse& m);
+  // The control connection's.
+  Answer<SharedBlock> on(const AllocShared& m);
+  Answer<AddressReply> on(const OpenShared& m);
+  Answer<Empty> on(const CloseShared& m);
+  Answer<PrepareBaselineReply> on(const PrepareBaseline& m);
+  Answer<MeasureReport> on(const RunBaseline& m);
+  Answer<Telemetry> on(const GetTelemetry& m);
 
   // Around the bulk data, which the server moves.
   Answer<void> before_write(const WriteMemory& m) const;
@@ -123,6 +134,7 @@ class Session {
   std::set<std::string> allowed_modules_;
   std::map<std::uint64_t, Range> owned_;  // allocations and module variables, by address
   std::map<std::uint64_t, Range> granted_;
+  std::set<std::uint64_t> opened_;  // mapped blocks of another process
   std::vector<std::uint32_t> modules_;
   std::set<std::uint32_t> streams_;
   std::map<std::uint32_t, std::optional<std::uint64_t>> events_;  // logical time of the last record
