@@ -1,0 +1,52 @@
+// Measures what is enqueued on a context's stream between begin() and end(): times by CUPTI activity records. One
+// measurement at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ptxbench/gpu/context.h"
+
+namespace ptxbench::gpu {
+
+class ActivityTracer;
+
+class Meter {
+ public:
+  explicit Meter(Context& context);
+  ~Meter();
+
+  // kTime: the L2 is emptied by a write of order.flush_bytes (and persisting lines are reset), enqueued before what is
+  // measured; then an event marks the start. A profiler that cannot be had does not fail here.
+  wire::Answer<void> begin(const wire::MeasureOrder& order);
+  bool timing() const { return timing_; }
+
+  // A command that was enqueued, in order.
+  struct Command {
+    wire::CommandKind kind = wire::CommandKind::kLaunch;
+    std::uint32_t launch = 0;
+  };
+  // Waits at most the order's deadline, then reads the records. With `commands`, each record must match its command, or
+  // the report is void; without (a library's own launches), kernels are numbered as they come.
+  wire::Answer<wire::MeasureResult> end(const std::vector<Command>* commands);
+
+  // begin, enqueue, end in one: for baselines. A trap becomes a Failure.
+  wire::Answer<wire::MeasureReport> measure(const wire::MeasureOrder& order,
+                                            const std::function<wire::Answer<void>()>& enqueue);
+
+  // CUPTI cannot trace and patch code at the same time: stop tracing before instruction counting.
+  void stop_tracing();
+
+ private:
+  Context& context_;
+  std::unique_ptr<ActivityTracer> tracer_;
+  wire::MeasureOrder order_;
+  bool timing_ = false;
+  std::uint32_t flushes_ = 0;  // records before the measured ones
+  std::string void_reason_;
+  CUevent start_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace ptxbench::gpu
