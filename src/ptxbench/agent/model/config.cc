@@ -127,9 +127,14 @@ class ModelReader {
     }
   }
 
+  // By the whole host, digits only after "127.": localhost.example.com and 127.example.com are elsewhere.
   bool is_loopback() const {
-    const std::string_view host = std::string_view(config_.base_url).substr(7);
-    return host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]");
+    std::string_view host = std::string_view(config_.base_url).substr(std::string_view("http://").size());
+    host = host.substr(0, host.find('/'));
+    if (host.starts_with("[::1]")) return true;
+    host = host.substr(0, host.find(':'));
+    return host == "localhost" ||
+           (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos);
   }
 
   void read_sampling(TomlTable& table) {

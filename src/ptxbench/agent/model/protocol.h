@@ -38,8 +38,8 @@ class Protocol {
   virtual std::string url(const ModelConfig& config) const = 0;
   virtual std::vector<std::string> headers(const ModelConfig& config, std::string_view key) const = 0;
   virtual Json body(const ModelConfig& config, const std::vector<Message>& messages) const = 0;
-  // One event's JSON, or a whole answer from a server that does not stream. Wrong types inside throw Json::exception;
-  // what is not known is passed over, since providers add fields at any time.
+  // One event's JSON object, or a whole answer from a server that does not stream. What is not known, or not of the
+  // type it should be, is passed over: providers add fields at any time.
   virtual void on_event(const Json& event, StreamState& state) const = 0;
   // An error object, from an answer with that status or from an event (status 0: the object says it).
   virtual Failure on_error(int status, const Json& error) const = 0;

@@ -129,8 +129,14 @@ void TomlTable::complain(std::string_view key, std::string message, std::string 
 }
 
 void TomlTable::refuse_unknown() {
-  for (const auto& [key, node] : table_)
-    if (!known_.contains(key.str())) errors_.add(&node, fmt::format("{} is not a known setting", name_of(key.str())));
+  for (const auto& [key, node] : table_) {
+    if (known_.contains(key.str())) continue;
+    errors_.errors.push_back(Error{ErrorKind::kInvalidInput,
+                                   fmt::format("{} is not a known setting", name_of(key.str())),
+                                   "",
+                                   place(errors_.file_name, key.source()),
+                                   {}});
+  }
 }
 
 const toml::node* TomlTable::find(std::string_view key) {
