@@ -26,7 +26,7 @@ class MisbehavingServer {
       ::dup2(to_child[0], 0);
       ::dup2(from_child[1], 1);
       const std::string script = PTXBENCH_SOURCE_DIR "/tests/agent_model/misbehaving_server.py";
-      std::vector<const char*> argv{"python3", script.c_str()};
+      std::vector<const char*> argv{"python3", "-I", "-S", script.c_str()};
       if (!certificate.empty()) argv.insert(argv.end(), {certificate.c_str(), key.c_str()});
       argv.push_back(nullptr);
       ::execvp("python3", const_cast<char**>(argv.data()));
