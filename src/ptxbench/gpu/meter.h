@@ -12,6 +12,7 @@
 namespace ptxbench::gpu {
 
 class ActivityTracer;
+struct Activity;
 
 class Meter {
  public:
@@ -40,13 +41,22 @@ class Meter {
   void stop_tracing();
 
  private:
+  Status start_tracing();
+  wire::Answer<void> flush_l2(std::uint64_t bytes);
+
   Context& context_;
   std::unique_ptr<ActivityTracer> tracer_;
   wire::MeasureOrder order_;
   bool timing_ = false;
-  std::uint32_t flushes_ = 0;  // records before the measured ones
+  std::size_t flushes_ = 0;  // records before the measured ones
+  std::uint32_t flush_pattern_ = 0;
   std::string void_reason_;
   CUevent start_ = nullptr, end_ = nullptr;
 };
+
+// The report from activity records in call order, the first `flushes` of which are not part of what is measured. Void
+// unless there is one record per command and of its kind. Pure, for Meter.
+wire::MeasureReport match_times(const std::vector<Activity>& records, std::size_t flushes,
+                                const std::vector<Meter::Command>* commands, std::uint64_t wall_ns);
 
 }  // namespace ptxbench::gpu
