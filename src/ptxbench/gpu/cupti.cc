@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ptxbench/gpu/library.h"
+#include "ptxbench/gpu/vendor_library.h"
 
 namespace ptxbench::gpu {
 namespace {
@@ -13,13 +13,16 @@ constexpr const char* kHowToGet =
 Result<Cupti> load_cupti() {
   // The records and parameters of one major version are compatible with each other, of two are not.
   const std::string name = fmt::format("libcupti.so.{}", CUDA_VERSION / 1000);
-  PTXBENCH_TRY(const Library library, Library::open({name}, "cuda_cupti", kHowToGet));
+  const Result<VendorLibrary> opened = VendorLibrary::open(name);
+  if (!opened) return fail(opened.error().kind, opened.error().message, kHowToGet);
+  const VendorLibrary& library = *opened;
   Cupti cupti;
   cupti.path = library.path().string();
-#define PTXBENCH_LOOK_UP(member, function)                                                                           \
-  cupti.member = reinterpret_cast<decltype(cupti.member)>(library.symbol(#function));                                \
-  if (cupti.member == nullptr) {                                                                                     \
-    return fail(ErrorKind::kNotFound, fmt::format("{} is too old: it has no {}", cupti.path, #function), kHowToGet); \
+#define PTXBENCH_LOOK_UP(member, function)                                                                  \
+  cupti.member = reinterpret_cast<decltype(cupti.member)>(library.symbol(#function));                       \
+  if (cupti.member == nullptr) {                                                                            \
+    return fail(ErrorKind::kUnavailable, fmt::format("{} is too old: it has no {}", cupti.path, #function), \
+                kHowToGet);                                                                                 \
   }
   PTXBENCH_CUPTI_FUNCTIONS(PTXBENCH_LOOK_UP)
 #undef PTXBENCH_LOOK_UP

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ptxbench/gpu/baseline.h"
 #include "ptxbench/gpu/context.h"
 #include "ptxbench/gpu/counters.h"
 #include "ptxbench/gpu/meter.h"
@@ -55,6 +56,9 @@ class GpuDevice : public wire::DeviceHandler {
   wire::Answer<wire::SharedBlock> alloc_shared(std::uint64_t bytes) override;
   wire::Answer<std::uint64_t> open_shared(const wire::ShareHandle& handle, std::uint64_t bytes) override;
   wire::Answer<void> close_shared(std::uint64_t address) override;
+  wire::Answer<wire::PrepareBaselineReply> prepare_baseline(const wire::BaselineProblem& problem) override;
+  wire::Answer<wire::MeasureReport> run_baseline(std::uint32_t handle, std::uint32_t plan,
+                                                 const wire::MeasureOrder& order) override;
   wire::Answer<wire::Telemetry> telemetry() override;
 
  private:
@@ -73,6 +77,8 @@ class GpuDevice : public wire::DeviceHandler {
   std::span<std::byte> staging_;
   std::unordered_map<std::uint64_t, std::uint64_t> allocated_;  // bytes by address
   std::uint64_t used_ = 0;
+
+  std::vector<Baselines> baselines_;  // by handle
 
   // Of the replay that is being measured.
   wire::ReplayMode mode_ = wire::ReplayMode::kCheck;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ptxbench/gpu/library.h"
+#include "ptxbench/gpu/vendor_library.h"
 
 namespace ptxbench::gpu {
 namespace {
@@ -14,13 +14,15 @@ namespace {
 constexpr const char* kHowToGet = "install NVIDIA's driver 570 (CUDA 12.8) or newer, or use --device emu";
 
 Result<Driver> load_driver() {
-  PTXBENCH_TRY(const Library library, Library::open({"libcuda.so.1"}, {}, kHowToGet));
+  const Result<VendorLibrary> opened = VendorLibrary::open("libcuda.so.1");
+  if (!opened) return fail(opened.error().kind, opened.error().message, kHowToGet);
+  const VendorLibrary& library = *opened;
   Driver driver;
   driver.path = library.path().string();
 #define PTXBENCH_LOOK_UP(member, function)                                                                     \
   driver.member = reinterpret_cast<decltype(driver.member)>(library.symbol(PTXBENCH_SYMBOL(function)));        \
   if (driver.member == nullptr) {                                                                              \
-    return fail(ErrorKind::kNotFound,                                                                          \
+    return fail(ErrorKind::kUnavailable,                                                                       \
                 fmt::format("the driver {} is too old: it has no {}", driver.path, PTXBENCH_SYMBOL(function)), \
                 kHowToGet);                                                                                    \
   }

@@ -69,8 +69,8 @@ struct Driver {
   std::string describe(CUresult code) const;
 };
 
-// Opens libcuda.so.1 and initialises it, once per process. kNotFound: no driver, or no function in it that we need (a
-// driver older than CUDA 12.8); kUnavailable: it does not start (no device, no permission).
+// Opens libcuda.so.1 and initialises it, once per process. kUnavailable: no driver, none that has the functions that
+// we need (older than CUDA 12.8), or one that does not start (no device, no permission).
 Result<const Driver*> open_driver();
 
 }  // namespace ptxbench::gpu

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ptxbench/gpu/library.h"
+#include "ptxbench/gpu/vendor_library.h"
 
 namespace ptxbench::gpu {
 namespace {
@@ -33,16 +33,16 @@ struct Nvml {
 };
 
 template <class Function>
-Status look_up(const Library& library, Function& member, std::initializer_list<const char*> names) {
+Status look_up(const VendorLibrary& library, Function& member, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     member = reinterpret_cast<Function>(library.symbol(name));
     if (member != nullptr) return {};
   }
-  return fail(ErrorKind::kNotFound, fmt::format("{} has no {}", library.path().string(), *names.begin()));
+  return fail(ErrorKind::kUnavailable, fmt::format("{} has no {}", library.path().string(), *names.begin()));
 }
 
 Result<Nvml> load() {
-  PTXBENCH_TRY(const Library library, Library::open({"libnvidia-ml.so.1"}, {}, "it is part of NVIDIA's driver"));
+  PTXBENCH_TRY(const VendorLibrary library, VendorLibrary::open("libnvidia-ml.so.1"));
   Nvml nvml;
   PTXBENCH_TRY_STATUS(look_up(library, nvml.init, {"nvmlInit_v2"}));
   PTXBENCH_TRY_STATUS(look_up(library, nvml.error_string, {"nvmlErrorString"}));

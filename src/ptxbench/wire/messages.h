@@ -460,7 +460,8 @@ struct CloseShared {
 struct PrepareBaselineReply {
   std::uint32_t handle = 0;
   std::vector<BaselinePlan> plans;
-  PTXBENCH_WIRE_FIELDS(handle, plans)
+  std::vector<std::string> notes;  // why further libraries offer none
+  PTXBENCH_WIRE_FIELDS(handle, plans, notes)
 };
 struct PrepareBaseline {
   static constexpr MessageType kType = MessageType::kPrepareBaseline;
