@@ -20,6 +20,7 @@ install(TARGETS ptxbench_shim_cuda ptxbench_shim_cudart LIBRARY DESTINATION lib/
 
 install(DIRECTORY suites/definitions suites/workloads DESTINATION share/ptxbench/suites)
 install(DIRECTORY kernels include DESTINATION share/ptxbench)
+install(FILES models.toml DESTINATION share/ptxbench)
 if(EXISTS ${CMAKE_SOURCE_DIR}/knowledge)
   install(DIRECTORY knowledge DESTINATION share/ptxbench)
 endif()

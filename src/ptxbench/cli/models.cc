@@ -31,7 +31,8 @@ int list(const std::vector<ModelConfig>& models) {
 std::string count(const std::optional<std::int64_t>& tokens) { return tokens ? fmt::format("{}", *tokens) : "unknown"; }
 std::string seconds(const std::optional<double>& time) { return time ? fmt::format("{:.3f} s", *time) : "-"; }
 
-int probe(const ModelConfig& model, const std::string& prompt) {
+int probe(ModelConfig model, const std::string& prompt) {
+  model.retry.attempts = 1;  // the question is whether it answers now
   auto client = make_client(model);
   if (!client) return report(client.error());
   const ModelReply reply = (*client)->complete({{{Role::kUser, prompt}}, {}});

@@ -12,7 +12,7 @@ namespace {
 Outcome ending_of(std::string_view reason) {
   if (reason == "MAX_TOKENS") return Outcome::kTruncated;
   for (const std::string_view filtered :
-       {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
+       {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"})
     if (reason == filtered) return Outcome::kContentFilter;
   return Outcome::kAnswer;  // STOP; OTHER and the malformed-call reasons come without text and so end as kEmpty
 }

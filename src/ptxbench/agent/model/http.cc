@@ -1,7 +1,7 @@
 #include "ptxbench/agent/model/http.h"
 
 #include <curl/curl.h>
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -24,6 +24,17 @@ constexpr milliseconds kLinger{2'000};  // for the end of a stream whose own end
 constexpr milliseconds kLongestSleep{60'000};
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// The certificates to trust: $SSL_CERT_FILE, or where this system keeps them. libcurl knows only the place of the
+// system that it was built on, and an archive of ptxbench brings its libcurl along.
+const char* certificate_file() {
+  if (const char* named = std::getenv("SSL_CERT_FILE"); named != nullptr && *named != '\0') return named;
+  for (const char* known : {"/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Alpine, Arch
+                            "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, RHEL
+                            "/etc/ssl/ca-bundle.pem"})             // SUSE
+    if (::access(known, R_OK) == 0) return known;
+  return nullptr;
+}
 
 struct EasyDelete {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -122,7 +133,7 @@ void prepare(Job& job) {
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &job);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // long silences while a model thinks
-  if (const char* bundle = std::getenv("SSL_CERT_FILE")) curl_easy_setopt(easy, CURLOPT_CAINFO, bundle);
+  if (const char* file = certificate_file()) curl_easy_setopt(easy, CURLOPT_CAINFO, file);
 }
 
 std::optional<double> time_of(const Job& job, CURLINFO info) {
