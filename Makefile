@@ -25,7 +25,7 @@ demo: setup  ## judge the bundled Hopper GEMM on the emulated GPU
 test:   ## all tests (the dev preset: warnings are errors)
 	@$(MAKE) --no-print-directory PRESET=dev build
 	@$(STEP) --show "check layers and format" scripts/check
-	@$(STEP) --show "tests" ctest --preset dev
+	@$(STEP) --show "tests" scripts/run_tests dev
 
 bench:  build  ## whole-process figures of the emulator
 	@$(STEP) --show "bench" scripts/bench $(BUILD)

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cuda_tool.h"
 #include "ptxbench/base/file.h"
 #include "ptxbench/ptx/parse.h"
 #include "ptxbench/ptx/print.h"
@@ -14,13 +15,6 @@
 
 namespace ptxbench::ptx {
 namespace {
-
-std::string find_tool(const std::string& name) {
-  for (const std::string& candidate : {name, "/usr/local/cuda/bin/" + name}) {
-    if (std::system((candidate + " --version >/dev/null 2>&1").c_str()) == 0) return candidate;
-  }
-  return {};
-}
 
 std::string without_blanks_and_comments(const std::string& text) {
   std::string result;

@@ -10,6 +10,7 @@
 #include <regex>
 #include <set>
 
+#include "cuda_tool.h"
 #include "ptxbench/base/file.h"
 #include "ptxbench/ptx/parse.h"
 #include "ptxbench/ptx/validate.h"
@@ -17,13 +18,6 @@
 
 namespace ptxbench::ptx {
 namespace {
-
-std::string find_ptxas() {
-  for (const char* candidate : {"ptxas", "/usr/local/cuda/bin/ptxas"}) {
-    if (std::system(fmt::format("{} --version >/dev/null 2>&1", candidate).c_str()) == 0) return candidate;
-  }
-  return {};
-}
 
 // Lines of the text that ptxas refuses, with its words. A syntax error stops it, so refused lines are blanked and it is asked
 // again until it is content.
@@ -161,7 +155,7 @@ void compare(const std::string& ptxas, const std::string& target, const std::fil
 }
 
 TEST(OracleTest, AgreesWithPtxas) {
-  const std::string ptxas = find_ptxas();
+  const std::string ptxas = find_tool("ptxas");
   if (ptxas.empty()) GTEST_SKIP() << "no ptxas on this machine (it comes with nvcc)";
   const auto folder = TempDir::create("ptxbench-oracle");
   ASSERT_TRUE(folder.has_value());
