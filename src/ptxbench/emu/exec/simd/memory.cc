@@ -21,17 +21,27 @@ enum class Where : u8 { kShared, kGlobal, kLocal, kGeneric, kOther };
 
 constexpr int kStrongPoll = 4;  // cost of an access that may be a poll, in backward branches
 
-// Host pointers of all lanes. False: some active lane is outside the expected range; resolve lane by lane.
-inline bool shared_pointers(Warp& warp, const u32* offsets, Mask mask, u32 bytes, std::byte** pointers) {
+inline u32 access_bytes(const MemoryExtra& x) { return u32(x.bytes) * u32(x.registers.size()); }
+
+// Where the lanes' addresses lie in the CTA's own shared memory. False: some active lane is outside it; resolve lane by lane.
+inline bool shared_offsets(Warp& warp, const Op& op, const MemoryExtra& x, Mask mask, u32* offsets) {
   const Cta& cta = *warp.cta;
+  const u32 bytes = access_bytes(x), own = cta.shared_base();
   if (cta.shared_bytes < bytes) return false;
-  const u32 limit = cta.shared_bytes - bytes, start = cta.shared_base() + kSharedStart, align = bytes - 1;
-  const Mask bad = mask_of([=](unsigned i) { return (offsets[i] - start > limit) | ((offsets[i] & align) != 0); });
-  if ((bad & mask) != 0) return false;
-  std::byte* const base = warp.cta->shared.data();
-  const u32 own = cta.shared_base();
-  for (unsigned i = 0; i < kLanes; ++i) pointers[i] = base + (offsets[i] - own);
-  return true;
+  const u32 offset = u32(op.imm) - (x.adds_shared_base ? 0 : own);
+  if (op.a == kNoRef) {
+    PTXBENCH_LANES offsets[i] = offset;
+  } else if (x.base_is_64) {
+    const u64* a = warp.at<u64>(op.a);
+    PTXBENCH_LANES offsets[i] = u32(a[i]) + offset;
+  } else {
+    const u32* a = warp.at<u32>(op.a);
+    PTXBENCH_LANES offsets[i] = a[i] + offset;
+  }
+  const u32 limit = cta.shared_bytes - bytes, align = bytes - 1;
+  const Mask bad =
+      mask_of([=](unsigned i) { return (offsets[i] - kSharedStart > limit) | ((offsets[i] & align) != 0); });
+  return (bad & mask) == 0;
 }
 inline bool range_pointers(Warp& warp, const u64* addresses, Mask mask, u32 bytes, const RangeCache& range,
                            std::byte** pointers) {
@@ -54,23 +64,17 @@ inline bool range_pointers(Warp& warp, const u64* addresses, Mask mask, u32 byte
 template <Where kWhere>
 inline void pointers_of(Warp& warp, const Op& op, const MemoryExtra& x, Mask mask, Access access,
                         std::byte** pointers) {
-  const u32 bytes = u32(x.bytes) * u32(x.registers.size());
-  const u64 offset = u64(op.imm) + (x.adds_shared_base ? warp.cta->shared_base() : 0);
-  alignas(64) u64 wide[kLanes];
+  const u32 bytes = access_bytes(x);
   if constexpr (kWhere == Where::kShared) {
-    alignas(64) u32 narrow[kLanes];
-    if (op.a == kNoRef) {
-      PTXBENCH_LANES narrow[i] = u32(offset);
-    } else if (x.base_is_64) {
-      const u64* a = warp.at<u64>(op.a);
-      PTXBENCH_LANES narrow[i] = u32(a[i] + offset);
-    } else {
-      const u32* a = warp.at<u32>(op.a);
-      PTXBENCH_LANES narrow[i] = a[i] + u32(offset);
-    }
-    if (shared_pointers(warp, narrow, mask, bytes, pointers)) [[likely]]
+    alignas(64) u32 offsets[kLanes];
+    if (shared_offsets(warp, op, x, mask, offsets)) [[likely]] {
+      std::byte* const base = warp.cta->shared.data();
+      PTXBENCH_LANES pointers[i] = base + offsets[i];
       return;
+    }
   } else {
+    const u64 offset = u64(op.imm) + (x.adds_shared_base ? warp.cta->shared_base() : 0);
+    alignas(64) u64 wide[kLanes];
     if (op.a == kNoRef) {
       PTXBENCH_LANES wide[i] = offset;
     } else if (x.base_is_64) {
@@ -88,8 +92,6 @@ inline void pointers_of(Warp& warp, const Op& op, const MemoryExtra& x, Mask mas
     }
     if constexpr (kWhere == Where::kLocal) {
       const u32 size = warp.program->local_bytes, stride = (size + 15) / 16 * 16;
-      const RangeCache own{0, size, true};
-      (void)own;
       bool good = size >= bytes;
       for (unsigned i = 0; i < kLanes; ++i)
         good &= (mask >> i & 1) == 0 || (wide[i] <= size - bytes && (wide[i] & (bytes - 1)) == 0);
@@ -130,21 +132,62 @@ inline void load_element(C* d, std::byte* const* pointers, u32 offset, Mask mask
 // All lanes, one 32-bit word after the other: the usual case of ordinary code, one block move.
 inline bool consecutive(std::byte* const* pointers, Mask mask) {
   if (mask != kAllLanes) return false;
-  alignas(64) u64 place[kLanes];
-  std::memcpy(place, pointers, sizeof place);
-  const u64 first = place[0];
-  u64 off = 0;
-  PTXBENCH_LANES off |= place[i] - first - 4 * u64(i);
+  std::ptrdiff_t off = 0;
+  for (unsigned i = 0; i + 1 < kLanes; ++i) off |= pointers[i + 1] - pointers[i] - 4;
   return off == 0;
+}
+
+// How eight lanes' offsets lie: all the same, or words one after the other.
+struct Pattern {
+  bool same, row;
+};
+inline Pattern pattern_of(const u32* at) {
+#if defined(__AVX2__)
+  const __m256i from_first =
+      _mm256_sub_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(at)), _mm256_set1_epi32(std::int32_t(at[0])));
+  const __m256i from_row = _mm256_sub_epi32(from_first, _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
+  return {_mm256_testz_si256(from_first, from_first) != 0, _mm256_testz_si256(from_row, from_row) != 0};
+#else
+  u32 from_first = 0, from_row = 0;
+  for (u32 i = 0; i < 8; ++i) {
+    from_first |= at[i] - at[0];
+    from_row |= at[i] - at[0] - 4 * i;
+  }
+  return {from_first == 0, from_row == 0};
+#endif
+}
+// d[i] = the word at base + offsets[i]. In tiles of shared memory eight lanes often read one word, or eight in a row.
+inline void gather_words(u32* d, const std::byte* base, const u32* offsets) {
+  for (unsigned first = 0; first < kLanes; first += 8) {
+    const u32* at = offsets + first;
+    const Pattern pattern = pattern_of(at);
+    if (pattern.row) {
+      std::memcpy(d + first, base + at[0], 32);
+    } else if (pattern.same) {
+      const u32 word = read_as<u32>(base + at[0]);
+      for (unsigned i = 0; i < 8; ++i) d[first + i] = word;
+    } else {
+      for (unsigned i = 0; i < 8; ++i) d[first + i] = read_as<u32>(base + at[i]);
+    }
+  }
+}
+// Loads of words by all lanes from the CTA's own shared memory. False: it is not that simple.
+inline bool load_shared_words(Warp& warp, const Op& op, const MemoryExtra& x) {
+  alignas(64) u32 offsets[kLanes];
+  if (!shared_offsets(warp, op, x, kAllLanes, offsets)) return false;
+  const std::byte* base = warp.cta->shared.data();
+  for (const Ref ref : x.registers) {
+    if (ref != kNoRef) gather_words(warp.at<u32>(ref), base, offsets);
+    base += 4;
+  }
+  return true;
 }
 
 // T: the element as it is in memory, signed if it is sign-extended; C: the register's cell.
 template <Where kWhere, class T, class C, bool kNarrowRegister>
-Flow load(Warp& warp, const Op& op, Mask mask) {
-  const auto& x = static_cast<const MemoryExtra&>(*op.extra);
+[[gnu::noinline]] Flow load_any(Warp& warp, const Op& op, const MemoryExtra& x, Mask mask) {
   std::byte* pointers[kLanes];
   pointers_of<kWhere>(warp, op, x, mask, Access::kRead, pointers);
-  if (x.strong) warp.poll(kStrongPoll);
   if constexpr (sizeof(T) == 4 && sizeof(C) == 4) {
     if (x.registers.size() == 1 && x.registers[0] != kNoRef && consecutive(pointers, mask)) {
       std::memcpy(warp.at<C>(x.registers[0]), pointers[0], sizeof(C) * kLanes);
@@ -158,6 +201,15 @@ Flow load(Warp& warp, const Op& op, Mask mask) {
     if constexpr (kNarrowRegister) PTXBENCH_LANES d[i] &= C(0xffff);
   }
   return Flow::kNext;
+}
+template <Where kWhere, class T, class C, bool kNarrowRegister>
+Flow load(Warp& warp, const Op& op, Mask mask) {
+  const auto& x = static_cast<const MemoryExtra&>(*op.extra);
+  if (x.strong) warp.poll(kStrongPoll);
+  if constexpr (kWhere == Where::kShared && sizeof(T) == 4 && sizeof(C) == 4)
+    if (mask == kAllLanes && load_shared_words(warp, op, x)) [[likely]]
+      return Flow::kNext;
+  return load_any<kWhere, T, C, kNarrowRegister>(warp, op, x, mask);
 }
 template <Where kWhere>
 Flow load128(Warp& warp, const Op& op, Mask mask) {
