@@ -30,6 +30,45 @@ TEST(Memory, SharedThroughEveryPath) {
   for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(values[t], (t ^ 31) * 100 + t);
 }
 
+// Words that lie in a row, are one for several lanes, or are scattered are read in different ways; the address register
+// is also the destination. Word w of the buffer holds 1000 + w.
+TEST(Memory, SharedLoadsOfEveryPattern) {
+  struct Pattern {
+    const char* ptx;  // makes the word index %s out of the lane %t
+    std::uint32_t (*word)(std::uint32_t lane);
+  };
+  const Pattern patterns[] = {
+      {"mov.u32 %s, %t;", [](std::uint32_t t) { return t; }},
+      {"add.u32 %s, %t, 3;", [](std::uint32_t t) { return t + 3; }},
+      {"mov.u32 %s, 7;", [](std::uint32_t) { return 7u; }},
+      {"shr.u32 %s, %t, 4;", [](std::uint32_t t) { return t >> 4; }},
+      {"and.b32 %s, %t, 15;", [](std::uint32_t t) { return t & 15; }},
+      {"xor.b32 %s, %t, 31;", [](std::uint32_t t) { return t ^ 31; }},
+      {"mul.lo.u32 %s, %t, 5; and.b32 %s, %s, 31;", [](std::uint32_t t) { return t * 5 & 31; }},
+      {"mov.u32 %s, %t; setp.eq.u32 %p, %t, 17; @%p mov.u32 %s, 2;", [](std::uint32_t t) { return t == 17 ? 2 : t; }},
+  };
+  for (const Pattern& pattern : patterns) {
+    const std::string fill =
+        ".shared .align 16 .b8 buf[256]; .reg .b32 %a, %v; mov.u32 %a, buf; mad.lo.u32 %a, %t, 4, %a; add.u32 %v, %t, "
+        "1000; st.shared.u32 [%a], %v; add.u32 %v, %v, 32; st.shared.u32 [%a+128], %v; bar.sync 0;\n";
+    const std::string address = "mov.u32 %a, buf; mad.lo.u32 %a, %s, 4, %a;\n";
+    const auto all = run32(fill + pattern.ptx + address + "ld.shared.u32 %a, [%a]; mov.u32 %r, %a;");
+    const auto some =
+        run32(fill + pattern.ptx + address + "mov.u32 %r, 0; setp.lt.u32 %p, %t, 20; @%p ld.shared.u32 %r, [%a+4];");
+    for (std::uint32_t t = 0; t < 32; ++t) {
+      EXPECT_EQ(all[t], 1000 + pattern.word(t)) << pattern.ptx << " lane " << t;
+      EXPECT_EQ(some[t], t < 20 ? 1001 + pattern.word(t) : 0) << pattern.ptx << " lane " << t;
+    }
+  }
+  // Vectors: lanes 16 apart read the same 16 bytes.
+  const auto vectors = run32(R"(
+    .shared .align 16 .b8 buf[256]; .reg .b32 %a, %v<5>; mov.u32 %a, buf; mad.lo.u32 %a, %t, 8, %a; add.u32 %v0, %t, %t;
+    add.u32 %v1, %v0, 1; st.shared.v2.u32 [%a], {%v0, %v1}; bar.sync 0; and.b32 %s, %t, 15; mov.u32 %a, buf;
+    mad.lo.u32 %a, %s, 16, %a; ld.shared.v4.u32 {%v1, %v2, %v3, %v4}, [%a];
+    mad.lo.u32 %r, %v1, 100, %v4; sub.u32 %v2, %v3, %v2; add.u32 %r, %r, %v2;)");
+  for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(vectors[t], (t & 15) * 400 + (t & 15) * 4 + 3 + 1);
+}
+
 TEST(Memory, SharedStartsPoisoned) {
   const auto values = run32(".shared .align 4 .b8 buf[4]; ld.shared.u32 %r, [buf];");
   EXPECT_EQ(values[0], 0xffffffffu);
