@@ -34,6 +34,26 @@ function(ptxbench_layer name)
   endif()
 endfunction()
 
+# ptxbench_sandboxed(TARGET): a program that runs inside the sandbox and needs layer base. A sanitizer's runtime cannot live
+# there (terabytes of address space, /proc, threads and system calls of its own), so in those presets the program and its
+# copy of the layer are built without.
+function(ptxbench_sandboxed target)
+  if(NOT PTXBENCH_SANITIZE)
+    target_link_libraries(${target} PRIVATE ptxbench_base)
+    return()
+  endif()
+  if(NOT TARGET ptxbench_base_plain)
+    get_target_property(sources ptxbench_base SOURCES)
+    get_target_property(libraries ptxbench_base LINK_LIBRARIES)
+    add_library(ptxbench_base_plain STATIC ${sources})
+    target_include_directories(ptxbench_base_plain PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(ptxbench_base_plain PUBLIC ${libraries})
+    target_compile_options(ptxbench_base_plain PUBLIC -fno-sanitize=all)
+    target_link_options(ptxbench_base_plain PUBLIC -fno-sanitize=all)
+  endif()
+  target_link_libraries(${target} PRIVATE ptxbench_base_plain)
+endfunction()
+
 # ptxbench_test(NAME SOURCES file... LAYERS layer... [LIBS lib...] [LABELS label...] [TIMEOUT seconds])
 #   A GoogleTest program registered with CTest as one test per TEST().
 include(GoogleTest)
