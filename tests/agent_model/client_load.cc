@@ -34,6 +34,8 @@ void load(const testing::MisbehavingServer& server, const char* scenario, int pa
   ModelConfig config;
   config.model = "m";
   config.base_url = server.url(scenario);
+  config.limits.silence = std::chrono::seconds(5);
+  config.retry.attempts = 1;
   auto client = make_client(config).value();
   // A prompt as large as a late turn's: 100 kB.
   const ModelRequest request{{{Role::kUser, std::string(100'000, 'p')}}, {}};
@@ -47,7 +49,7 @@ void load(const testing::MisbehavingServer& server, const char* scenario, int pa
       threads.emplace_back([&] {
         for (int i; (i = next++) < requests;) {
           const ModelReply reply = client->complete(request);
-          answers += reply.outcome == Outcome::kAnswer;
+          answers += is_turn(reply.outcome);
           times[static_cast<std::size_t>(i)] = reply.timings.total_s;
         }
       });
@@ -72,6 +74,7 @@ int main(int argc, char** argv) {
   fmt::print("before             memory {:.1f} MiB\n", memory("VmRSS"));
   load(server, "ok", 1, requests);
   load(server, "slow", parallel, requests);
+  load(server, "silent_after_a_token", parallel, parallel);  // ends after five seconds: waiting should cost nothing
   load(server, "five_megabytes", parallel, parallel);
   return 0;
 }

@@ -149,6 +149,24 @@ constexpr Plain kPlain[] = {
 INSTANTIATE_TEST_SUITE_P(All, Scenario, ::testing::ValuesIn(kPlain),
                          [](const auto& info) { return info.param.scenario; });
 
+TEST_F(Contract, AConnectionThatDiedBetweenRequestsIsNoFault) {
+  config_.base_url = server_.url("promises_to_stay");
+  auto client = make_client(config_);
+  ASSERT_TRUE(client);
+  for (int i = 0; i < 3; ++i) {
+    const ModelReply reply = (*client)->complete({{{Role::kUser, "hi"}}, {}});
+    EXPECT_EQ(reply.outcome, Outcome::kAnswer) << reply.detail;
+    EXPECT_EQ(reply.attempts.size(), 1u);
+  }
+}
+
+TEST_F(Contract, NoProxyOnTheWayToThisMachine) {
+  const std::string nowhere = "http://127.0.0.1:" + std::to_string(testing::closed_port());
+  ::setenv("http_proxy", nowhere.c_str(), 1);
+  EXPECT_EQ(ask("ok").outcome, Outcome::kAnswer);
+  ::unsetenv("http_proxy");
+}
+
 TEST_F(Contract, BrokenBytesAreCounted) { EXPECT_EQ(ask("lost_half").repaired_bytes, 2u); }
 TEST_F(Contract, JoinedHalvesAreNotBroken) { EXPECT_EQ(ask("half_utf8").repaired_bytes, 0u); }
 

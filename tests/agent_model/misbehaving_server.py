@@ -38,6 +38,8 @@ ANSWER = event(chunk("Hello, ")) + event(chunk("world.")) + event(FINISH) + even
 
 
 class Handler(socketserver.StreamRequestHandler):
+    persistence = "Connection: close\r\n"
+
     def handle(self):
         try:
             line = self.rfile.readline().decode().split()
@@ -65,7 +67,7 @@ class Handler(socketserver.StreamRequestHandler):
     # ---- pieces ----
 
     def head(self, status, content_type="text/event-stream", **more):
-        text = f"HTTP/1.1 {status} Status\r\nContent-Type: {content_type}\r\nConnection: close\r\n"
+        text = f"HTTP/1.1 {status} Status\r\nContent-Type: {content_type}\r\n{self.persistence}"
         for key, value in more.items():
             text += f"{key.replace('_', '-')}: {value}\r\n"
         self.wfile.write((text + "\r\n").encode())
@@ -133,6 +135,11 @@ class Handler(socketserver.StreamRequestHandler):
         self.start()
         self.send(ANSWER)
         self.wait_for_client()
+
+    def do_promises_to_stay(self):
+        """Lets the client keep the connection for its next request, and closes it."""
+        self.persistence = ""
+        self.do_ok()
 
     def do_five_megabytes(self):
         self.start()

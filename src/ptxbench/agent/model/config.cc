@@ -109,7 +109,8 @@ class ModelReader {
     if (!is_name) top_.complain("key_variable", "is no name of an environment variable (A-Z, 0-9, _)");
     bool allow_plain_http = false;
     top_.read("allow_plain_http", allow_plain_http);
-    if (!config_.key_variable.empty() && config_.base_url.starts_with("http://") && !is_loopback() && !allow_plain_http)
+    if (!config_.key_variable.empty() && config_.base_url.starts_with("http://") && !is_loopback(config_.base_url) &&
+        !allow_plain_http)
       top_.complain("base_url", "would send the key unencrypted",
                     "use https, or set allow_plain_http = true on a network that you trust");
   }
@@ -125,16 +126,6 @@ class ModelReader {
       top_.complain("base_url", "has a user, a query or a fragment",
                     "only scheme, host, port and path; keys go into key_variable");
     }
-  }
-
-  // By the whole host, digits only after "127.": localhost.example.com and 127.example.com are elsewhere.
-  bool is_loopback() const {
-    std::string_view host = std::string_view(config_.base_url).substr(std::string_view("http://").size());
-    host = host.substr(0, host.find('/'));
-    if (host.starts_with("[::1]")) return true;
-    host = host.substr(0, host.find(':'));
-    return host == "localhost" ||
-           (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos);
   }
 
   void read_sampling(TomlTable& table) {
@@ -232,6 +223,16 @@ bool is_model_name(std::string_view name) {
 }
 
 }  // namespace
+
+bool is_loopback(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  std::string_view host = scheme == std::string_view::npos ? url : url.substr(scheme + 3);
+  host = host.substr(0, host.find('/'));
+  if (host == "[::1]" || host.starts_with("[::1]:")) return true;
+  host = host.substr(0, host.find(':'));
+  return host == "localhost" ||
+         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos);
+}
 
 Result<std::vector<ModelConfig>> parse_models(std::string_view text, const std::string& file_name) {
   PTXBENCH_TRY(const toml::table root, parse_toml(text, file_name));

@@ -88,6 +88,9 @@ Result<std::vector<ModelConfig>> parse_models(std::string_view toml, const std::
 // The model of that name; kNotFound lists the names that exist.
 Result<ModelConfig> find_model(const std::vector<ModelConfig>& models, const std::string& name);
 
+// Whether a URL's host is this machine, by the whole host: localhost.example.com and 127.example.com are elsewhere.
+bool is_loopback(std::string_view url);
+
 // The models file that is used when none is named: $PTXBENCH_MODELS, or models.toml beside the program's data.
 Result<std::filesystem::path> default_models_file();
 

@@ -133,6 +133,8 @@ void prepare(Job& job) {
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &job);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // long silences while a model thinks
+  // What is on this machine stays on it, key included, whatever $http_proxy says.
+  if (is_loopback(job.request.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
   if (const char* file = certificate_file()) curl_easy_setopt(easy, CURLOPT_CAINFO, file);
 }
 
