@@ -18,9 +18,9 @@ constexpr const char* kNames[] = {"smsp__sass_inst_executed", "smsp__sass_thread
 
 }  // namespace
 
-Result<InstructionCounter> InstructionCounter::open(Context& context) {
+Result<std::unique_ptr<InstructionCounter>> InstructionCounter::open(Context& context) {
   PTXBENCH_TRY(const Cupti* cupti, open_cupti());
-  InstructionCounter counter(context, *cupti);
+  std::unique_ptr<InstructionCounter> counter(new InstructionCounter(context, *cupti));
   PTXBENCH_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
   PTXBENCH_TRY_STATUS(cupti->check(cupti->profiler_initialize(&initialize), "cuptiProfilerInitialize"));
   PTXBENCH_PARAMS(CUpti_Device_GetChipName_Params, chip);
@@ -32,7 +32,7 @@ Result<InstructionCounter> InstructionCounter::open(Context& context) {
     metric.pChipName = chip.pChipName;
     metric.pMetricName = kNames[i];
     PTXBENCH_TRY_STATUS(cupti->check(cupti->sass_properties(&metric), kNames[i]));
-    counter.ids_[i] = configs[i].metricId = metric.metric.metricId;
+    counter->ids_[i] = configs[i].metricId = metric.metric.metricId;
     configs[i].outputGranularity = CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU;
   }
   PTXBENCH_PARAMS(CUpti_SassMetricsSetConfig_Params, set);
@@ -40,24 +40,7 @@ Result<InstructionCounter> InstructionCounter::open(Context& context) {
   set.pConfigs = configs;
   set.deviceIndex = static_cast<std::uint32_t>(context.ordinal());
   PTXBENCH_TRY_STATUS(cupti->check(cupti->sass_configure(&set), "cuptiSassMetricsSetConfig"));
-  counter.configured_ = true;
   return counter;
-}
-
-InstructionCounter::InstructionCounter(InstructionCounter&& other) noexcept
-    : context_(other.context_),
-      cupti_(other.cupti_),
-      configured_(std::exchange(other.configured_, false)),
-      armed_(std::exchange(other.armed_, false)) {
-  std::ranges::copy(other.ids_, ids_);
-}
-
-InstructionCounter::~InstructionCounter() {
-  disarm();
-  if (!configured_ || !context_.lost().empty()) return;
-  PTXBENCH_PARAMS(CUpti_SassMetricsUnsetConfig_Params, unset);
-  unset.deviceIndex = static_cast<std::uint32_t>(context_.ordinal());
-  cupti_.sass_unconfigure(&unset);
 }
 
 Status InstructionCounter::arm() {

@@ -2,6 +2,7 @@
 // run once, read out and restored. Times under patching mean nothing.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -10,13 +11,17 @@
 
 namespace ptxbench::gpu {
 
+// Rules that CUPTI 13.0 (API 130001) showed on an H200 and does not document:
+//   - Activity tracing must have been on once before open(), if only for a moment. Otherwise only the first function
+//     that is launched gets counted, and tracing started later crashes the process.
+//   - Metrics can be configured once per process: a second time, after unconfiguring, is CUPTI_ERROR_OUT_OF_MEMORY.
+//   - Tracing and counting may alternate as often as one likes, but not overlap.
 class InstructionCounter {
  public:
-  // Configures the metrics for the context's device. No activity tracing may be on.
-  static Result<InstructionCounter> open(Context& context);
-  InstructionCounter(InstructionCounter&& other) noexcept;
-  InstructionCounter& operator=(InstructionCounter&&) = delete;
-  ~InstructionCounter();  // restores everything
+  // Configures the metrics for the context's device: once per process.
+  static Result<std::unique_ptr<InstructionCounter>> open(Context& context);
+  InstructionCounter(const InstructionCounter&) = delete;
+  InstructionCounter& operator=(const InstructionCounter&) = delete;
 
   // Around one launch: arm() before it, while the device is idle; take() after it has ended.
   Status arm();
@@ -32,7 +37,7 @@ class InstructionCounter {
   Context& context_;
   const Cupti& cupti_;
   std::uint64_t ids_[kMetrics] = {};  // executed by warps, by active threads, by threads with a true predicate
-  bool configured_ = false, armed_ = false;
+  bool armed_ = false;
 };
 
 }  // namespace ptxbench::gpu

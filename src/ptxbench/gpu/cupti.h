@@ -28,7 +28,6 @@ namespace ptxbench::gpu {
   X(chip_name, cuptiDeviceGetChipName)                       \
   X(sass_properties, cuptiSassMetricsGetProperties)          \
   X(sass_configure, cuptiSassMetricsSetConfig)               \
-  X(sass_unconfigure, cuptiSassMetricsUnsetConfig)           \
   X(sass_enable, cuptiSassMetricsEnable)                     \
   X(sass_disable, cuptiSassMetricsDisable)                   \
   X(sass_data_properties, cuptiSassMetricsGetDataProperties) \

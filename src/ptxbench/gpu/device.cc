@@ -207,7 +207,7 @@ Answer<wire::LaunchReport> GpuDevice::launch(const wire::LaunchOrder& order) {
                         fmt::format("kernel '{}' takes {} bytes of parameters, not {}", order.kernel,
                                     (*kernel)->info.param_bytes, order.params.size()));
   }
-  if (counter_ && count_void_.empty()) {
+  if (counting()) {
     if (Status armed = counter_->arm(); !armed) count_void_ = armed.error().format();
   }
   LaunchSetup setup((*kernel)->info, order.geometry, order.params, context_->stream());
@@ -219,7 +219,10 @@ Answer<wire::LaunchReport> GpuDevice::launch(const wire::LaunchOrder& order) {
     static_cast<void>(context_->failure(r, "launch"));
     return report;
   }
-  if (r != CUDA_SUCCESS) return context_->failure(r, fmt::format("launch of kernel '{}'", order.kernel));
+  if (r != CUDA_SUCCESS) {
+    if (counter_) counter_->disarm();
+    return context_->failure(r, fmt::format("launch of kernel '{}'", order.kernel));
+  }
   if (meter_.timing()) {
     commands_.push_back({wire::CommandKind::kLaunch, launches_++});
     return wire::LaunchReport{};
@@ -236,9 +239,10 @@ Answer<wire::LaunchReport> GpuDevice::await_launch(const wire::LaunchOrder& orde
     report.code = code_of(wait.result);
     return report;
   }
-  if (!counter_ || !count_void_.empty()) return report;
+  if (!counting()) return report;
   Result<std::vector<wire::InstructionRecord>> counts = counter_->take(order.kernel);
   if (!counts) {
+    counter_->disarm();
     count_void_ = counts.error().format();
     return report;
   }
@@ -250,6 +254,14 @@ Answer<wire::LaunchReport> GpuDevice::await_launch(const wire::LaunchOrder& orde
   return report;
 }
 
+Status GpuDevice::prepare_counting() {
+  PTXBENCH_TRY_STATUS(meter_.make_way_for_counting());
+  if (!counter_) {
+    PTXBENCH_TRY(counter_, InstructionCounter::open(*context_));
+  }
+  return {};
+}
+
 Answer<void> GpuDevice::begin_measure(const wire::MeasureOrder& order) {
   mode_ = order.mode;
   commands_.clear();
@@ -257,12 +269,7 @@ Answer<void> GpuDevice::begin_measure(const wire::MeasureOrder& order) {
   count_void_.clear();
   if (mode_ == wire::ReplayMode::kCount) {
     if (auto ok = context_->usable(); !ok) return ok;
-    meter_.stop_tracing();
-    if (Result<InstructionCounter> counter = InstructionCounter::open(*context_)) {
-      counter_.emplace(std::move(*counter));
-    } else {
-      count_void_ = counter.error().format();
-    }
+    if (Status ready = prepare_counting(); !ready) count_void_ = ready.error().format();
   }
   return meter_.begin(order);
 }
@@ -270,7 +277,6 @@ Answer<void> GpuDevice::begin_measure(const wire::MeasureOrder& order) {
 Answer<wire::MeasureResult> GpuDevice::end_measure() {
   Answer<wire::MeasureResult> result = meter_.end(&commands_);
   static_cast<void>(output_.take(0));
-  counter_.reset();
   if (result && mode_ == wire::ReplayMode::kCount) result->report.void_reason = std::exchange(count_void_, {});
   mode_ = wire::ReplayMode::kCheck;
   return result;

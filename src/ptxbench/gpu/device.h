@@ -67,6 +67,8 @@ class GpuDevice : public wire::DeviceHandler {
   // After `result` of a command that was put on the stream: waits for it, or notes it for the timed replay.
   wire::Answer<void> finish(CUresult result, wire::CommandKind kind, std::string_view what);
   wire::Answer<wire::LaunchReport> await_launch(const wire::LaunchOrder& order);
+  bool counting() const { return mode_ == wire::ReplayMode::kCount && count_void_.empty(); }
+  Status prepare_counting();
   std::string bus_id() const;
 
   std::unique_ptr<Context> context_;
@@ -78,11 +80,11 @@ class GpuDevice : public wire::DeviceHandler {
   std::unordered_map<std::uint64_t, std::uint64_t> allocated_;  // bytes by address
   std::uint64_t used_ = 0;
 
-  std::vector<Baselines> baselines_;  // by handle
+  std::vector<Baselines> baselines_;             // by handle
+  std::unique_ptr<InstructionCounter> counter_;  // opened when first needed, and kept
 
   // Of the replay that is being measured.
   wire::ReplayMode mode_ = wire::ReplayMode::kCheck;
-  std::optional<InstructionCounter> counter_;
   std::string count_void_;
   std::vector<Meter::Command> commands_;
   std::uint32_t launches_ = 0;

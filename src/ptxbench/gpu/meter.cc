@@ -26,8 +26,10 @@ Status Meter::start_tracing() {
   return {};
 }
 
-void Meter::stop_tracing() {
-  if (tracer_) tracer_->stop();
+Status Meter::make_way_for_counting() {
+  if (!tracer_) PTXBENCH_TRY_STATUS(start_tracing());
+  tracer_->stop();
+  return {};
 }
 
 Answer<void> Meter::flush_l2(std::uint64_t bytes) {

@@ -37,8 +37,8 @@ class Meter {
   wire::Answer<wire::MeasureReport> measure(const wire::MeasureOrder& order,
                                             const std::function<wire::Answer<void>()>& enqueue);
 
-  // CUPTI cannot trace and patch code at the same time: stop tracing before instruction counting.
-  void stop_tracing();
+  // Before instructions are counted: tracing has to be off, and to have been on once (see counters.h).
+  Status make_way_for_counting();
 
  private:
   Status start_tracing();
