@@ -214,7 +214,8 @@ Answer<wire::LaunchReport> GpuDevice::launch(const wire::LaunchOrder& order) {
   const CUresult r = context_->driver().launch(&setup.config(), (*kernel)->function(), setup.arguments(), nullptr);
   if (is_fault(r)) {  // of an earlier command of a timed replay
     wire::LaunchReport report;
-    report.trap = trap_of({Context::End::kFault, r}, order.deadline, context_->driver());
+    report.trap = trap_of({Context::End::kFault, r}, order.deadline, context_->driver(),
+                          "a command of a timed replay, before " + describe_launch(order.kernel, order.geometry));
     report.code = code_of(r);
     static_cast<void>(context_->failure(r, "launch"));
     return report;
@@ -235,7 +236,7 @@ Answer<wire::LaunchReport> GpuDevice::await_launch(const wire::LaunchOrder& orde
   const Context::Wait wait = context_->wait(order.deadline);
   report.printf_output = output_.take(kMaxPrintf);
   if (wait.end != Context::End::kDone) {
-    report.trap = trap_of(wait, order.deadline, context_->driver(), order.kernel, order.geometry);
+    report.trap = trap_of(wait, order.deadline, context_->driver(), describe_launch(order.kernel, order.geometry));
     report.code = code_of(wait.result);
     return report;
   }

@@ -35,7 +35,8 @@ Words words_of(CUresult result) {
 
 }  // namespace
 
-wire::TrapRecord trap_of(const Context::Wait& wait, std::chrono::milliseconds deadline, const Driver& driver) {
+wire::TrapRecord trap_of(const Context::Wait& wait, std::chrono::milliseconds deadline, const Driver& driver,
+                         std::string_view where) {
   wire::TrapRecord trap;
   if (wait.end == Context::End::kDeadline) {
     trap.kind = "deadline";
@@ -49,6 +50,7 @@ wire::TrapRecord trap_of(const Context::Wait& wait, std::chrono::milliseconds de
     trap.rule = words.rule;
     trap.message = driver.describe(wait.result);
   }
+  trap.message += fmt::format(", in {}", where);
   trap.text = fmt::format(
       "{}: {}\n  rule: {}\n  the GPU names no instruction or thread; --device emu or --sanitize "
       "memcheck does",
@@ -56,13 +58,9 @@ wire::TrapRecord trap_of(const Context::Wait& wait, std::chrono::milliseconds de
   return trap;
 }
 
-wire::TrapRecord trap_of(const Context::Wait& wait, std::chrono::milliseconds deadline, const Driver& driver,
-                         std::string_view kernel, const wire::LaunchGeometry& geometry) {
-  wire::TrapRecord trap = trap_of(wait, deadline, driver);
+std::string describe_launch(std::string_view kernel, const wire::LaunchGeometry& geometry) {
   const wire::Dim3 &g = geometry.grid, &b = geometry.block;
-  trap.message +=
-      fmt::format(" in kernel '{}', grid ({}, {}, {}), block ({}, {}, {})", kernel, g.x, g.y, g.z, b.x, b.y, b.z);
-  return trap;
+  return fmt::format("kernel '{}', grid ({}, {}, {}), block ({}, {}, {})", kernel, g.x, g.y, g.z, b.x, b.y, b.z);
 }
 
 }  // namespace ptxbench::gpu

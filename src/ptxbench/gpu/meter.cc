@@ -76,8 +76,7 @@ Answer<wire::MeasureResult> Meter::end(const std::vector<Command>* commands) {
   if (timed) context_.driver().event_record(end_, context_.stream());  // a fault shows in the wait
   const Context::Wait wait = context_.wait(order_.deadline);
   if (wait.end != Context::End::kDone) {
-    result.trap = trap_of(wait, order_.deadline, context_.driver());
-    result.trap->text = "one of the commands of a timed replay: " + result.trap->text;
+    result.trap = trap_of(wait, order_.deadline, context_.driver(), "one of the commands of a replay");
     result.code = code_of(wait.result);
     return result;
   }

@@ -1,12 +1,14 @@
 // What only a real GPU can show of ptxbench-device-gpu: start times, a GEMM with checked results, times and instruction
 // counts, memory shared by two processes, faults, a hang, exhausted memory.
-//   hardware_check PTXBENCH-DEVICE-GPU GEMM.FATBIN FAULTS.FATBIN [GEMM.SASS]
+//   hardware_check PTXBENCH-DEVICE-GPU GEMM.FATBIN FAULTS.FATBIN [GEMM.SASS [TOO-OLD-CUPTI-FOLDER]]
 // GEMM.FATBIN: nvcc -I include -std=c++17 -gencode arch=compute_90a,code=[sm_90a,compute_90a] -fatbin kernels/hopper/gemm.cu
 // GEMM.SASS: what cuobjdump -sass prints of it, for the names of counted instructions.
+// TOO-OLD-CUPTI-FOLDER: build/dev/tests/gpu/too_old/cupti, whose libcupti.so.13 is empty.
 // Prints one line per check; exit code 1 if one failed.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -373,6 +375,24 @@ void check_fault(const std::string& program, const std::string& fatbin, const ch
          run.sticky_code, end, status, healthy, health);
 }
 
+// A profiler that cannot be had voids times and counts; the run itself goes on.
+void check_without_cupti(const std::string& program, const std::string& faults, const std::string& folder) {
+  ::setenv("PTXBENCH_NVIDIA_LIBRARIES", folder.c_str(), 1);
+  DeviceProcess device(program);
+  ::unsetenv("PTXBENCH_NVIDIA_LIBRARIES");
+  const std::uint64_t out = device.call(wire::Alloc{1 << 20}).address;
+  const std::uint32_t fill = device.kernel(device.load(faults), "fill");
+  device.call(wire::BeginRun{1, wire::Schedule::kLatest, 0, 10'000});
+  device.call(device.launch(fill, {8, 1, 1}, {256, 1, 1}, pack(out, std::uint32_t{4096}, std::uint32_t{9})));
+  for (const ReplayMode mode : {ReplayMode::kTime, ReplayMode::kCount}) {
+    device.call(wire::FillMemory{out, 4096, 0, 4, 0});
+    const auto reply = device.call(replay_order(mode));
+    report(reply.void_reason.find("is too old") != std::string::npos && reply.times.empty() &&
+               reply.launches.at(0).instructions.empty() && device.read_words(out, 2)[1] == 10,
+           "without CUPTI: void: %s", reply.void_reason.c_str());
+  }
+}
+
 void check_memory(DeviceProcess& device) {
   const auto huge = device.attempt(wire::Alloc{std::uint64_t{1} << 42});
   const auto after = device.attempt(wire::Alloc{1 << 20});
@@ -394,7 +414,7 @@ void show_telemetry(DeviceProcess& device) {
 }
 
 int check_all(const std::string& program, const std::string& gemm_file, const std::string& faults_file,
-              const std::string& listing_file) {
+              const std::string& listing_file, const std::string& old_cupti) {
   const std::string gemm_image = read_file(gemm_file), faults = read_file(faults_file);
   const std::string listing = listing_file.empty() ? "" : read_file(listing_file);
   DeviceProcess candidate(program), trusted(program);
@@ -414,6 +434,7 @@ int check_all(const std::string& program, const std::string& gemm_file, const st
   check_sharing(trusted, candidate, fill, 4096);
   check_small_kernels(trusted, module);
   check_memory(trusted);
+  if (!old_cupti.empty()) check_without_cupti(program, faults, old_cupti);
   show_telemetry(trusted);
   check_fault(program, faults, "out_of_bounds", "out_of_bounds", Code::kIllegalAddress, trusted);
   check_fault(program, faults, "misaligned", "misaligned", Code::kMisalignedAddress, trusted);
@@ -433,8 +454,10 @@ int check_all(const std::string& program, const std::string& gemm_file, const st
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: hardware_check PTXBENCH-DEVICE-GPU GEMM.FATBIN FAULTS.FATBIN [GEMM.SASS]\n");
+    std::fprintf(
+        stderr,
+        "usage: hardware_check PTXBENCH-DEVICE-GPU GEMM.FATBIN FAULTS.FATBIN [GEMM.SASS [TOO-OLD-CUPTI-FOLDER]]\n");
     return 2;
   }
-  return ptxbench::gpu::check_all(argv[1], argv[2], argv[3], argc > 4 ? argv[4] : "");
+  return ptxbench::gpu::check_all(argv[1], argv[2], argv[3], argc > 4 ? argv[4] : "", argc > 5 ? argv[5] : "");
 }
