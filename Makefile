@@ -8,7 +8,7 @@ STEP   := scripts/step
 help:   ## this list
 	@grep -hE '^[a-z]+: .*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
-setup:  ## install what is missing (apt packages; CUDA compiler from PyPI if there is no nvcc >= 12.8)
+setup:  ## install what is missing (apt packages; CUDA compiler from PyPI if there is no nvcc >= 13.0)
 	@scripts/setup
 
 build: setup  ## configure and build (PRESET=release|dev|asan-ubsan|tsan|fuzz)

@@ -26,7 +26,7 @@ TEST(Locate, EveryToolIsFoundOrSaysHowToGetIt) {
 TEST(Locate, ToolkitIsNewEnough) {
   const auto toolkit = locate_toolkit();
   ASSERT_TRUE(toolkit) << toolkit.error().format();
-  EXPECT_GE(std::stod(toolkit->version), 12.8);
+  EXPECT_GE(std::stod(toolkit->version), 13.0);
   EXPECT_TRUE(std::filesystem::exists(toolkit->ptxbench_include / "ptxbench/ffi.h"));
 }
 

@@ -19,7 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kOldestNvcc[] = {12, 8};
+// CUDA 12 links libcudart.so.12, whose structures are other ones than those of our runtime.
+constexpr int kOldestNvcc[] = {13, 0};
 
 bool executable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path); }
 
@@ -129,8 +130,8 @@ void take(Tool& tool, const fs::path& path, std::string version) {
 constexpr const char* kRunSetup = "scripts/setup fetches it from PyPI into .toolchain/";
 
 Tool find_nvcc() {
-  Tool tool = missing("nvcc", "compiles candidates (12.8 or later)", true,
-                      "scripts/setup fetches it from PyPI into .toolchain/, or install a CUDA toolkit >= 12.8");
+  Tool tool = missing("nvcc", "compiles candidates (13.0 or later)", true,
+                      "scripts/setup fetches it from PyPI into .toolchain/, or install a CUDA toolkit >= 13.0");
   for (const fs::path& root : cuda_roots()) {
     const fs::path nvcc = root / "bin/nvcc";
     if (!executable(nvcc)) continue;
@@ -138,7 +139,7 @@ Tool find_nvcc() {
     if (!version)
       tool.problem = version.error().message;
     else if (!new_enough(*version))
-      tool.problem = fmt::format("'{}' is version {}, older than 12.8", nvcc.string(), *version);
+      tool.problem = fmt::format("'{}' is version {}, older than 13.0", nvcc.string(), *version);
     else {
       take(tool, nvcc, *version);
       break;

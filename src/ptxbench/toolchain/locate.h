@@ -17,7 +17,7 @@ struct Tool {
   bool found = false;
   std::filesystem::path path;  // the file, or the folder for headers
   std::string version;         // "13.0.88"; empty if unknown
-  std::string problem;         // why it was not taken: "version 12.4 is older than 12.8"
+  std::string problem;         // why it was not taken: "version 12.4 is older than 13.0"
   std::string how_to_get;
 };
 
