@@ -7,14 +7,6 @@
 namespace ptxbench::emu::PTXBENCH_EXEC_NAMESPACE {
 namespace {
 
-using isa::FormId;
-using isa::Mod;
-using isa::Slot;
-using isa::Type;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 enum class Cmp : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kEqu, kNeu, kLtu, kLeu, kGtu, kGeu, kNum, kNan, kNone };
 
 Cmp cmp_of(Mod mod) {

@@ -11,20 +11,6 @@
 namespace ptxbench::emu::PTXBENCH_EXEC_NAMESPACE {
 namespace {
 
-using isa::FormId;
-using isa::Mod;
-using isa::Slot;
-using isa::Type;
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using s8 = std::int8_t;
-using s16 = std::int16_t;
-using s32 = std::int32_t;
-using s64 = std::int64_t;
-__extension__ typedef __int128 s128;
-
 // The register may be wider than the type: signed results are sign-extended, unsigned ones zero-extended to it. op.small is the mask of
 // a register of up to 32 bits.
 template <class D, class A>

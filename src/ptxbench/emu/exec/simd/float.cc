@@ -10,13 +10,6 @@
 namespace ptxbench::emu::PTXBENCH_EXEC_NAMESPACE {
 namespace {
 
-using isa::FormId;
-using isa::Mod;
-using isa::Slot;
-using isa::Type;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 template <bool kFtz, bool kSat>
 ExecFn add_f32() {
   return binary<float, float, float, [](float a, float b) { return out<kFtz, kSat>(in<kFtz>(a) + in<kFtz>(b)); }>;

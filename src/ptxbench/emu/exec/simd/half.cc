@@ -8,13 +8,6 @@
 namespace ptxbench::emu::PTXBENCH_EXEC_NAMESPACE {
 namespace {
 
-using isa::FormId;
-using isa::Mod;
-using isa::Slot;
-using isa::Type;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-
 struct F16 {
   static constexpr numeric::Format kFormat = numeric::Format::kF16;
   static constexpr u16 kOne = 0x3c00;

@@ -5,20 +5,6 @@
 namespace ptxbench::emu::PTXBENCH_EXEC_NAMESPACE {
 namespace {
 
-using isa::FormId;
-using isa::Mod;
-using isa::Slot;
-using isa::Type;
-using s16 = std::int16_t;
-using s32 = std::int32_t;
-using s64 = std::int64_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
-__extension__ typedef __int128 s128;
-__extension__ typedef unsigned __int128 u128;
-
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 
@@ -99,23 +85,42 @@ T remainder(T a, T b) {
     default: return nullptr;           \
   }
 
-ExecFn add(Type type){PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a + b); }>))} ExecFn
-    sub(Type type){PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a - b); }>))} ExecFn
-    mul_lo(Type type){PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return wrap_mul(a, b); }>))} ExecFn
-    mul_hi(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return high_mul(a, b); }>))} ExecFn
-    mad_lo(Type type){
-        PTXBENCH_PER_WIDTH((ternary<T, T, T, T, [](T a, T b, T c) { return T(wrap_mul(a, b) + c); }>))} ExecFn
-    mad_hi(Type type){PTXBENCH_PER_TYPE(
-        (ternary<T, T, T, T, [](T a, T b, T c) { return T(Unsigned<T>(high_mul(a, b)) + Unsigned<T>(c)); }>))} ExecFn
-    div(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return divide(a, b); }>))} ExecFn
-    rem(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return remainder(a, b); }>))} ExecFn
-    min(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return a < b ? a : b; }>))} ExecFn
-    max(Type type){PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return (a > b) ? a : b; }>))} ExecFn
-    sad(Type type) {
+ExecFn add(Type type) {
+  PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a + b); }>));
+}
+ExecFn sub(Type type) {
+  PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a - b); }>));
+}
+ExecFn mul_lo(Type type) {
+  PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return wrap_mul(a, b); }>));
+}
+ExecFn mul_hi(Type type) {
+  PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return high_mul(a, b); }>));
+}
+ExecFn mad_lo(Type type) {
+  PTXBENCH_PER_WIDTH((ternary<T, T, T, T, [](T a, T b, T c) { return T(wrap_mul(a, b) + c); }>));
+}
+ExecFn mad_hi(Type type) {
+  PTXBENCH_PER_TYPE(
+      (ternary<T, T, T, T, [](T a, T b, T c) { return T(Unsigned<T>(high_mul(a, b)) + Unsigned<T>(c)); }>));
+}
+ExecFn div(Type type) {
+  PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return divide(a, b); }>));
+}
+ExecFn rem(Type type) {
+  PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return remainder(a, b); }>));
+}
+ExecFn min(Type type) {
+  PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return a < b ? a : b; }>));
+}
+ExecFn max(Type type) {
+  PTXBENCH_PER_TYPE((binary<T, T, T, [](T a, T b) { return (a > b) ? a : b; }>));
+}
+ExecFn sad(Type type) {
   PTXBENCH_PER_TYPE((ternary<T, T, T, T, [](T a, T b, T c) {
     return T(Unsigned<T>(c) +
              (a < b ? Unsigned<T>(Unsigned<T>(b) - Unsigned<T>(a)) : Unsigned<T>(Unsigned<T>(a) - Unsigned<T>(b))));
-  }>))
+  }>));
 }
 template <class T>
 T absolute(T a) {
@@ -126,7 +131,9 @@ ExecFn abs(Type type) {
          : type == Type::kS32 ? unary<s32, s32, absolute<s32>>
                               : unary<s64, s64, absolute<s64>>;
 }
-ExecFn neg(Type type){PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(0 - a); }>))}
+ExecFn neg(Type type) {
+  PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(0 - a); }>));
+}
 
 ExecFn mul_wide(Type type) {
   switch (type) {
@@ -204,8 +211,8 @@ u32 find_leading(T a, bool shift) {
   return shift ? u32(sizeof(T) * 8 - 1) - position : position;
 }
 ExecFn bfind(Type type, bool shift) {
-  if (shift) PTXBENCH_PER_TYPE((unary<u32, T, [](T a) { return find_leading(a, true); }>))
-  PTXBENCH_PER_TYPE((unary<u32, T, [](T a) { return find_leading(a, false); }>))
+  if (shift) PTXBENCH_PER_TYPE((unary<u32, T, [](T a) { return find_leading(a, true); }>));
+  PTXBENCH_PER_TYPE((unary<u32, T, [](T a) { return find_leading(a, false); }>));
 }
 
 template <class T>
@@ -315,26 +322,31 @@ T shift_right(T a, u32 n) {
   if (!std::is_signed_v<T> && n >= sizeof(T) * 8) return 0;
   return T(a >> n);
 }
-ExecFn shl(Type type){PTXBENCH_PER_WIDTH((binary<T, T, u32, [](T a, u32 n) { return shift_left(a, n); }>))} ExecFn
-    shr(Type type) {
+ExecFn shl(Type type) {
+  PTXBENCH_PER_WIDTH((binary<T, T, u32, [](T a, u32 n) { return shift_left(a, n); }>));
+}
+ExecFn shr(Type type) {
   switch (type) {
     case Type::kS16: return binary<s16, s16, u32, [](s16 a, u32 n) { return shift_right(a, n); }>;
     case Type::kS32: return binary<s32, s32, u32, [](s32 a, u32 n) { return shift_right(a, n); }>;
     case Type::kS64: return binary<s64, s64, u32, [](s64 a, u32 n) { return shift_right(a, n); }>;
     default: break;
   }
-  PTXBENCH_PER_WIDTH((binary<T, T, u32, [](T a, u32 n) { return shift_right(a, n); }>))
+  PTXBENCH_PER_WIDTH((binary<T, T, u32, [](T a, u32 n) { return shift_right(a, n); }>));
 }
 
 ExecFn logic(Mod operation, Type type) {
   switch (operation) {
-    case Mod::kAnd: PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a & b); }>))
-    case Mod::kOr: PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a | b); }>))
-    default: PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a ^ b); }>))
+    case Mod::kAnd: PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a & b); }>));
+    case Mod::kOr: PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a | b); }>));
+    default: PTXBENCH_PER_WIDTH((binary<T, T, T, [](T a, T b) { return T(a ^ b); }>));
   }
 }
-ExecFn bit_not(Type type){PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(~a); }>))} ExecFn cnot(Type type) {
-  PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(a == 0 ? 1 : 0); }>))
+ExecFn bit_not(Type type) {
+  PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(~a); }>));
+}
+ExecFn cnot(Type type) {
+  PTXBENCH_PER_WIDTH((unary<T, T, [](T a) { return T(a == 0 ? 1 : 0); }>));
 }
 
 template <auto F>

@@ -19,6 +19,22 @@
 #endif
 
 namespace ptxbench::emu::PTXBENCH_EXEC_NAMESPACE {
+
+using isa::FormId;
+using isa::Mod;
+using isa::Slot;
+using isa::Type;
+using s8 = std::int8_t;
+using s16 = std::int16_t;
+using s32 = std::int32_t;
+using s64 = std::int64_t;
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+__extension__ typedef __int128 s128;
+__extension__ typedef unsigned __int128 u128;
+
 namespace {
 
 // How a value of type T is kept in a register: 64-bit values in uint64_t, all others in uint32_t, zero-extended.

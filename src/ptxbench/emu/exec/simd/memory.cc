@@ -8,14 +8,7 @@
 namespace ptxbench::emu::PTXBENCH_EXEC_NAMESPACE {
 namespace {
 
-using isa::FormId;
-using isa::Mod;
-using isa::Slot;
 using isa::Space;
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
 
 enum class Where : u8 { kShared, kGlobal, kLocal, kGeneric, kOther };
 
@@ -363,8 +356,8 @@ Flow shuffle(Warp& warp, const Op& op, Mask mask) {
 
 }  // namespace
 
-ExecFn load_function(const MemoryExtra& x){PTXBENCH_BY_SPACE(load_for)} ExecFn
-    store_function(const MemoryExtra& x){PTXBENCH_BY_SPACE(store_for)}
+ExecFn load_function(const MemoryExtra& x) { PTXBENCH_BY_SPACE(load_for); }
+ExecFn store_function(const MemoryExtra& x) { PTXBENCH_BY_SPACE(store_for); }
 
 ExecFn shuffle_function(const ptx::Instruction& i) {
   switch (i.slot(Slot::kOp)) {
