@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ptxbench/agent/packs.h"
 #include "ptxbench/cli/command.h"
 #include "ptxbench/cli/render.h"
 #include "ptxbench/judge/build_evidence.h"
@@ -19,7 +20,7 @@ namespace ptxbench::cli {
 namespace {
 
 struct Options {
-  std::string file, task, target = "hopper", workload, device = "auto", rules = "strict", trace;
+  std::string file, task, target = "hopper", workload, device = "auto", rules = "strict", trace, pack;
   std::uint64_t seed = 0;
   unsigned timeout = 60;  // seconds
   bool seeded = false, json = false, quiet = false, no_cache = false;
@@ -44,6 +45,14 @@ class Progress {
 Result<judge::Suite> load() {
   PTXBENCH_TRY(const std::filesystem::path folder, judge::default_suite_folder());
   return judge::load_suite(folder);
+}
+
+// The wrapper headers that a candidate of a knowledge level may include.
+Result<std::vector<std::filesystem::path>> pack_headers(const std::string& target, const std::string& level) {
+  PTXBENCH_TRY(const std::filesystem::path folder, agent::default_pack_folder());
+  PTXBENCH_TRY(const agent::PackSet packs, agent::load_packs(folder));
+  PTXBENCH_TRY(agent::PackPrompt prompt, packs.prompt(target, level));
+  return std::move(prompt.include_folders);
 }
 
 Status check_device(const Options& options) {
@@ -86,6 +95,9 @@ Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progre
   build.source = options.file;
   build.target = target;
   build.use_cache = !options.no_cache;
+  if (!options.pack.empty()) {
+    PTXBENCH_TRY(build.include_folders, pack_headers(options.target, options.pack));
+  }
   PTXBENCH_TRY(const toolchain::BuildOutcome outcome, toolchain::build(build));
   PTXBENCH_TRY(request.build, judge::build_evidence(outcome, build));
 
@@ -153,6 +165,8 @@ void add_eval(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "Print the record ptxbench.verdict.v1");
   command->add_option("--trace", options->trace,
                       "Append the evaluation to this file as a FlashInfer Trace (JSON lines)");
+  command->add_option("--pack", options->pack,
+                      "Knowledge level (L0 to L4) whose headers the candidate may include; by default none");
   command->add_flag("--no-cache", options->no_cache, "Compile anew");
   command->callback([&exit_code, options, seed] {
     options->seeded = seed->count() > 0;

@@ -80,6 +80,8 @@ Result<BuildEvidence> build_evidence(const toolchain::BuildOutcome& outcome, con
     PTXBENCH_TRY(const std::string source, read_file(request.source, request.limits.source_bytes));
     evidence.source_hash = sha256_hex(source);
   }
+  if (!request.include_folders.empty())
+    evidence.versions.push_back({"pack headers", toolchain::headers_sha256(request.include_folders)});
   return evidence;
 }
 

@@ -73,6 +73,15 @@ std::string contents_of(const fs::path& folder) {
   return key;
 }
 
+// A folder that is missing would only show as headers that are not found.
+Status check_folders(const std::vector<fs::path>& folders) {
+  std::error_code error;
+  for (const fs::path& folder : folders)
+    if (!fs::is_directory(folder, error))
+      return fail(ErrorKind::kNotFound, fmt::format("the include folder '{}' does not exist", folder.string()));
+  return {};
+}
+
 // Counting starts a disassembler, so it runs beside the policy check.
 void add_static_counts(schema::Artifact& record, const Result<StaticCounts>& sass, const Result<StaticCounts>& ptx) {
   if (sass)
@@ -85,10 +94,10 @@ void add_static_counts(schema::Artifact& record, const Result<StaticCounts>& sas
     record.static_ptx_note = ptx.error().format();
 }
 
-std::string cache_key(const std::string& source, const std::string& name, schema::GpuTarget target,
+std::string cache_key(const std::string& source, const std::string& name, const BuildRequest& request,
                       const Toolkit& toolkit) {
   std::string key = "ptxbench artifact 1\n" + name + "\n" + sha256_hex(source) + "\n";
-  for (const std::string& option : compiler_options(target)) key += option + "\n";
+  for (const std::string& option : compiler_options(request.target)) key += option + "\n";
   key += toolkit.version + "\n";
   for (const char* part : {"bin/nvcc", "bin/cudafe++", "bin/ptxas", "bin/fatbinary", "nvvm/bin/cicc",
                            "include/cuda_runtime.h", "include/cuda.h"})
@@ -97,6 +106,7 @@ std::string cache_key(const std::string& source, const std::string& name, schema
   key += identity_of(locate_nvdisasm().value_or("no nvdisasm"));  // the record holds counts
   key += contents_of(toolkit.ptxbench_include);
   if (!toolkit.tvm_ffi_include.empty()) key += contents_of(toolkit.tvm_ffi_include);
+  if (!request.include_folders.empty()) key += "headers " + headers_sha256(request.include_folders) + "\n";
   return sha256_hex(key);
 }
 
@@ -147,7 +157,11 @@ schema::Artifact make_record(const std::string& hash, const std::string& source,
   for (const std::string& fatbin : compiled.fatbins) record.device_code_sha256.push_back(sha256_hex(fatbin));
   record.target = request.target;
   record.nvcc_version = toolkit.version;
-  record.command = joined(compiler_options(request.target)) + " " + name;
+  record.command = joined(compiler_options(request.target)) + " " +
+                   (request.include_folders.empty()
+                        ? ""
+                        : fmt::format("-I<pack headers {:.12}> ", headers_sha256(request.include_folders))) +
+                   name;
   record.kernels = parse_kernel_resources(compiled.log);
   record.build_seconds = compiled.seconds;
   record.build_sandbox = to_string(compiled.sandbox);
@@ -162,8 +176,7 @@ Result<BuildOutcome> build_anew(const std::string& hash, const std::string& sour
                                 const BuildRequest& request, const Toolkit& toolkit, const ArtifactCache& cache,
                                 Clock::time_point start) {
   PTXBENCH_TRY(const TempDir work, TempDir::create());
-  PTXBENCH_TRY(const Compiled compiled,
-               compile(source, name, request.target, toolkit, work.path(), request.limits, request.sandbox));
+  PTXBENCH_TRY(const Compiled compiled, compile(source, name, request, toolkit, work.path()));
   if (!compiled.ok) return BuildOutcome(describe_failure(compiled, request.limits));
   const fs::path library = work.path() / "kernel.so";
   PTXBENCH_TRY_STATUS(write_file_atomic(work.path() / "kernel.ptx", compiled.ptx));
@@ -191,10 +204,11 @@ Result<BuildOutcome> build(const BuildRequest& request) {
   const std::string name = plain_name(request.source);
   if (auto findings = check_source(source, name); !findings.empty())
     return BuildOutcome(PolicyViolation{std::move(findings)});
+  PTXBENCH_TRY_STATUS(check_folders(request.include_folders));
   PTXBENCH_TRY(const Toolkit toolkit, locate_toolkit());
   PTXBENCH_TRY(const ArtifactCache cache,
                ArtifactCache::open(request.cache_folder.empty() ? default_cache_folder() : request.cache_folder));
-  const std::string hash = cache_key(source, name, request.target, toolkit);
+  const std::string hash = cache_key(source, name, request, toolkit);
   const auto cached = [&]() -> std::optional<BuildOutcome> {
     if (!request.use_cache) return std::nullopt;
     auto found = cache.find(hash);
@@ -206,6 +220,13 @@ Result<BuildOutcome> build(const BuildRequest& request) {
   if (auto found = cached()) return std::move(*found);  // somebody else built it while we waited
   remove_stale_temp_dirs();
   return build_anew(hash, source, name, request, toolkit, cache, start);
+}
+
+std::string headers_sha256(const std::vector<fs::path>& include_folders) {
+  if (include_folders.empty()) return "";
+  std::string key;
+  for (const fs::path& folder : include_folders) key += contents_of(folder) + "\n";
+  return sha256_hex(key);
 }
 
 std::string author_text(std::string text) {

@@ -28,6 +28,9 @@ struct BuildLimits {
 struct BuildRequest {
   std::filesystem::path source;  // the author's file; read once
   schema::GpuTarget target = schema::GpuTarget::kHopper;
+  // Searched for headers besides the toolkit's and ptxbench/ffi.h: the wrapper headers of a knowledge pack. What they hold
+  // is part of the cache's key; without them here, no candidate can include them.
+  std::vector<std::filesystem::path> include_folders;
   std::filesystem::path cache_folder;                  // created if missing; empty: default_cache_folder()
   std::uint64_t cache_bytes = std::uint64_t{2} << 30;  // least recently used artifacts go first
   bool use_cache = true;                               // false: build anew (and publish the result)
@@ -65,6 +68,9 @@ using BuildOutcome = std::variant<Built, CompileFailure, PolicyViolation>;
 // Errors are the caller's or the machine's: no such file, not text, too large (kInvalidInput/kNotFound/kTooLarge),
 // no nvcc, disk full, no sandbox (kUnavailable). What is wrong with the kernel itself is an outcome.
 Result<BuildOutcome> build(const BuildRequest& request);
+
+// One hash over the names and contents of all files in the folders, for records; "" without folders.
+std::string headers_sha256(const std::vector<std::filesystem::path>& include_folders);
 
 // A path or message out of debug information or a trap as the author knows it: "gemm.cu" for the candidate's own file,
 // which is compiled under a folder that does not exist; other paths unchanged.

@@ -19,10 +19,11 @@ std::string compute_name(schema::GpuTarget target) {
   return "compute_" + std::string(schema::sm_name(target)).substr(3);
 }
 
-SandboxPolicy policy_for(const Toolkit& toolkit, const fs::path& folder, const BuildLimits& limits, SandboxMode mode) {
+SandboxPolicy policy_for(const Toolkit& toolkit, const fs::path& folder, const BuildRequest& request) {
+  const BuildLimits& limits = request.limits;
   SandboxPolicy policy;
   policy.profile = SandboxProfile::kCompiler;
-  policy.mode = mode;
+  policy.mode = request.sandbox;
   policy.read_only = system_library_paths();
   std::error_code error;
   for (const char* path : {"/bin", "/usr/bin", "/usr/include", "/usr/libexec", "/etc/alternatives"})
@@ -30,6 +31,7 @@ SandboxPolicy policy_for(const Toolkit& toolkit, const fs::path& folder, const B
   policy.read_only.push_back(toolkit.root);
   policy.read_only.push_back(toolkit.ptxbench_include);
   if (!toolkit.tvm_ffi_include.empty()) policy.read_only.push_back(toolkit.tvm_ffi_include);
+  for (const fs::path& headers : request.include_folders) policy.read_only.push_back(headers);
   policy.writable = {folder};
   policy.limits.memory_bytes = limits.memory_bytes;
   policy.limits.file_bytes = limits.output_bytes;
@@ -87,8 +89,8 @@ std::vector<std::string> compiler_options(schema::GpuTarget target) {
           "--ptxas-options=-v"};
 }
 
-Result<Compiled> compile(const std::string& source, const std::string& name, schema::GpuTarget target,
-                         const Toolkit& toolkit, const fs::path& folder, const BuildLimits& limits, SandboxMode mode) {
+Result<Compiled> compile(const std::string& source, const std::string& name, const BuildRequest& request,
+                         const Toolkit& toolkit, const fs::path& folder) {
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) == 0 && std::uint64_t{space.f_bavail} * space.f_frsize < kDiskReserve)
     return disk_full(folder);
@@ -104,19 +106,20 @@ Result<Compiled> compile(const std::string& source, const std::string& name, sch
 
   Command command;
   command.argv = {toolkit.nvcc.string()};
-  for (std::string& option : compiler_options(target)) command.argv.push_back(std::move(option));
+  for (std::string& option : compiler_options(request.target)) command.argv.push_back(std::move(option));
   for (const std::string& option :
        {std::string("-ccbin"), toolkit.host_compiler.string(), "-I" + toolkit.ptxbench_include.string()})
     command.argv.push_back(option);
   if (!toolkit.tvm_ffi_include.empty()) command.argv.push_back("-I" + toolkit.tvm_ffi_include.string());
+  for (const fs::path& headers : request.include_folders) command.argv.push_back("-I" + headers.string());
   for (const char* option : {"--keep", "--keep-dir", "keep", "kernel.cu", "-o", "kernel.so"})
     command.argv.emplace_back(option);
   command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=" + folder.string()};
   command.working_folder = folder;
   command.stdout_to = OutputTo::capture(std::uint64_t{4} << 20);
   command.stderr_to = OutputTo::capture(std::uint64_t{4} << 20);
-  command.sandbox = policy_for(toolkit, folder, limits, mode);
-  PTXBENCH_TRY(const Finished finished, run(command, limits.wall));
+  command.sandbox = policy_for(toolkit, folder, request);
+  PTXBENCH_TRY(const Finished finished, run(command, request.limits.wall));
 
   Compiled compiled;
   compiled.seconds = finished.exit.wall_seconds;
@@ -135,7 +138,7 @@ Result<Compiled> compile(const std::string& source, const std::string& name, sch
     return compiled;
   }
   if (disk_is_full(folder, compiled.log)) return disk_full(folder);
-  compiled.failure = reason(finished.exit, limits);
+  compiled.failure = reason(finished.exit, request.limits);
   return compiled;
 }
 

@@ -26,8 +26,8 @@ std::vector<std::string> compiler_options(schema::GpuTarget target);
 
 // Writes folder/kernel.cu (the source behind a #line with the author's name) and, if it compiles, folder/kernel.so.
 // Errors: no sandbox, disk full, compiler crashed by itself (kUnavailable).
-Result<Compiled> compile(const std::string& source, const std::string& name, schema::GpuTarget target,
-                         const Toolkit& toolkit, const std::filesystem::path& folder, const BuildLimits& limits,
-                         SandboxMode mode);
+// Of the request: target, include folders, limits, sandbox.
+Result<Compiled> compile(const std::string& source, const std::string& name, const BuildRequest& request,
+                         const Toolkit& toolkit, const std::filesystem::path& folder);
 
 }  // namespace ptxbench::toolchain
