@@ -4,6 +4,8 @@
     --fresh      tokens.json has the hash of every file as it is now; generated headers are as their script writes them
     --recount    the counts are what the tokenizer counts (exit 77, "skipped", where it is not installed)
     --wrappers   every wrapper runs on the emulator and gives what wrappers.cu works out without it
+    --levels     a GEMM and an attention made of the blocks of the patterns pass `ptxbench eval --pack L4`; with L1 the
+                 headers are out of reach
     --blocks     every code block of every document compiles; every block marked trap=KIND ends with that trap
 
 A block of a document is fenced with an info string:
@@ -124,11 +126,13 @@ def program_of(blocks):
     text += [f'#line {b.line} "{b.place}"\n{b.text}\n' for b in blocks if b.kind == "cpp"]
     text.append(PRELUDE)
     cases = []
-    for index, block in enumerate(blocks):
+    places = sorted({block.place for block in blocks})
+    for index, block in enumerate(blocks):  # the blocks of a document build on each other; mistakes have names of their own
+        space = f"blocks::d{places.index(block.place)}" + (f"::m{index}" if block.trap else "")
         if block.kind == "cuda":
-            text.append(f'namespace blocks::b{index} {{\n#line {block.line} "{block.place}"\n{block.text}\n}}\n')
+            text.append(f'namespace {space} {{\n#line {block.line} "{block.place}"\n{block.text}\n}}\n')
         if block.trap:
-            cases.append(f"case {index}: return launch(blocks::b{index}::mistake, {block.threads});")
+            cases.append(f"case {index}: return launch({space}::mistake, {block.threads});")
     return "".join(text) + MAIN % "\n".join(cases)
 
 
@@ -172,6 +176,38 @@ def check_wrappers(ptxbench, folder):
     print(f"{len(names)} tests of wrappers under two schedules")
 
 
+def assembled(name, folder, **replacements):
+    """A candidate with the blocks of a document in the place of its marker line."""
+    text = (ROOT / "tests/packs" / f"{name}.cu").read_text()
+    marker = re.search(r"^// @blocks (\S+)\n", text, re.M)
+    blocks = [block.text for block in blocks_of(KNOWLEDGE / marker[1]) if not block.trap]
+    text = text.replace(marker[0], "\n\n".join(blocks) + "\n")
+    for old, new in replacements.items():
+        text = re.sub(rf"(\b{old} = )\w+", rf"\g<1>{new}", text)
+    path = folder / f"{name}.cu"
+    path.write_text(text)
+    return path
+
+
+def check_levels(ptxbench, folder):
+    def judge(source, task, level):
+        done = subprocess.run([ptxbench, "eval", source, "--task", task, "--pack", level, "--json"], capture_output=True,
+                              text=True, env={**os.environ, "PTXBENCH_CACHE": str(folder / "cache")})
+        verdict = json.loads(done.stdout) if done.returncode < 3 and done.stdout else {}
+        return verdict.get("status", done.stderr), done.stdout
+
+    runs = [("gemm", {}, "gemm_n7168_k5120", "L4", "PASSED"), ("attention", {}, "mha_with_lse_d128", "L4", "PASSED"),
+            ("attention", {"kCausal": "true"}, "mha_with_lse_d128_causal", "L4", "PASSED"),
+            ("gemm", {}, "gemm_n7168_k5120", "L1", "COMPILE_ERROR")]
+    for name, replacements, task, level, wanted in runs:
+        status, record = judge(assembled(name, folder, **replacements), task, level)
+        print(f"{name} {task} {level}: {status}")
+        if status != wanted or (level == "L1" and "ptxbench/ptx/hopper/" not in record):
+            sys.exit(f"expected {wanted}:\n{record[:6000]}")
+        if level == "L4" and '"pack headers"' not in record:
+            sys.exit("the verdict does not say that the candidate had pack headers")
+
+
 def check_fresh():
     counts = json.loads((KNOWLEDGE / "tokens.json").read_text())["files"]
     wanted = {path.relative_to(KNOWLEDGE).as_posix() for path in documents()}
@@ -189,7 +225,7 @@ def check_fresh():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptxbench", default="ptxbench")
-    for mode in ("fresh", "recount", "wrappers", "blocks"):
+    for mode in ("fresh", "recount", "wrappers", "blocks", "levels"):
         parser.add_argument(f"--{mode}", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -199,6 +235,8 @@ def main():
             sys.exit(subprocess.run([sys.executable, ROOT / "scripts/count_tokens", "--check"]).returncode)
         if options.wrappers:
             check_wrappers(options.ptxbench, pathlib.Path(folder))
+        if options.levels:
+            check_levels(options.ptxbench, pathlib.Path(folder))
         if options.blocks:
             check_blocks(options.ptxbench, pathlib.Path(folder))
 
