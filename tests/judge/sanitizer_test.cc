@@ -121,6 +121,12 @@ TEST(SanitizerPrefix, XmlGoesToAFile) {
   EXPECT_EQ(at[2], "/t/r.xml");
   EXPECT_EQ(argv[0], "/cuda/bin/compute-sanitizer");
   EXPECT_EQ(argv[2], "synccheck");
+  // The option exists for memcheck alone.
+  EXPECT_EQ(std::count(argv.begin(), argv.end(), "--report-api-errors"), 0);
+  const auto memcheck = sanitizer_prefix("/cuda/bin/compute-sanitizer", SanitizerTool::kMemcheck, "/t/r.xml", "/t/log");
+  const auto api = std::find(memcheck.begin(), memcheck.end(), "--report-api-errors");
+  ASSERT_NE(api, memcheck.end());
+  EXPECT_EQ(api[1], "no");
 }
 
 }  // namespace

@@ -140,6 +140,8 @@ std::vector<std::string> sanitizer_prefix(const std::filesystem::path& sanitizer
   // Whether the device process ended well is the judge's own finding.
   argv.insert(argv.end(), {"--xml", "--save", report.string(), "--log-file", log.string(), "--check-exit-code", "no"});
   argv.insert(argv.end(), {"--show-backtrace", "no", "--print-limit", kMostRecords});
+  // Calls of the driver's API are the device process's own; it asks for parameters until the driver says that was the last.
+  if (tool == SanitizerTool::kMemcheck) argv.insert(argv.end(), {"--report-api-errors", "no"});
   return argv;
 }
 
