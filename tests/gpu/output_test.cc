@@ -36,5 +36,19 @@ TEST(PrintfCapture, TheLimitHoldsAndTheRestIsDropped) {
   EXPECT_EQ(second, "next");
 }
 
+TEST(PrintfCapture, MoreThanTheFileHoldsIsLostAndTheNextLaunchIsComplete) {
+  std::string flood, next;
+  {
+    PrintfCapture capture;
+    for (int i = 0; i < 100; ++i) std::printf("%100000d", i);  // 10 MB
+    flood = capture.take(1 << 30);
+    std::printf("next");
+    next = capture.take(100);
+  }
+  EXPECT_LE(flood.size(), static_cast<std::size_t>(PrintfCapture::kMostBytes));
+  EXPECT_GE(flood.size(), static_cast<std::size_t>(PrintfCapture::kMostBytes) / 2);
+  EXPECT_EQ(next, "next");
+}
+
 }  // namespace
 }  // namespace ptxbench::gpu

@@ -73,6 +73,7 @@ Answer<void> Meter::begin(const wire::MeasureOrder& order) {
 Answer<wire::MeasureResult> Meter::end(const std::vector<Command>* commands) {
   wire::MeasureResult result;
   const bool timed = std::exchange(timing_, false);
+  if (!context_.usable()) return result;  // a launch has told already, and waiting again would take as long again
   if (timed) context_.driver().event_record(end_, context_.stream());  // a fault shows in the wait
   const Context::Wait wait = context_.wait(order_.deadline);
   if (wait.end != Context::End::kDone) {

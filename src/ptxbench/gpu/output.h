@@ -8,6 +8,8 @@ namespace ptxbench::gpu {
 
 class PrintfCapture {
  public:
+  static constexpr long kMostBytes = 4 << 20;  // between two calls of take(); what is over is lost
+
   // Stdout of the whole process, from here on. On failure nothing is captured and stdout stays what it was.
   PrintfCapture();
   ~PrintfCapture();

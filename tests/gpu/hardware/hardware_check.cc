@@ -375,6 +375,29 @@ void check_fault(const std::string& program, const std::string& fatbin, const ch
          run.sticky_code, end, status, healthy, health);
 }
 
+// A kernel that ends in the run and hangs when it is replayed. The limit holds once, not once more at the end.
+void check_hang_in_replay(const std::string& program, const std::string& faults, ReplayMode mode, const char* what) {
+  DeviceProcess device(program);
+  const std::uint64_t stop = device.call(wire::Alloc{4096}).address;
+  const std::uint32_t hang = device.kernel(device.load(faults), "hang");
+  device.call(wire::FillMemory{stop, 1, 0x600DF00D, 4, 0});
+  device.call(wire::BeginRun{1, wire::Schedule::kLatest, 0, 10'000});
+  device.call(device.launch(hang, {1, 1, 1}, {32, 1, 1}, pack(stop)));
+  wire::Replay order = replay_order(mode);
+  order.deadline_ms = 400;
+  // Each mode once while it ends, so that the set-up of the profiler is not part of what is timed.
+  device.call(order);
+  device.call(wire::FillMemory{stop, 1, 0, 4, 0});
+  const Clock::time_point start = Clock::now();
+  const auto reply = device.call(order);
+  const double took = milliseconds_since(start);
+  int status = 0;
+  const double end = device.end(true, &status);
+  report(reply.sticky_code == static_cast<int>(Code::kLaunchTimeout) && took < 700 && status == 0,
+         "a hang in a replay (%s): %s after %.1f ms, ended in %.1f ms", what,
+         reply.sticky_code == 702 ? "deadline" : "not noticed", took, end);
+}
+
 // A profiler that cannot be had voids times and counts; the run itself goes on.
 void check_without_cupti(const std::string& program, const std::string& faults, const std::string& folder) {
   ::setenv("PTXBENCH_NVIDIA_LIBRARIES", folder.c_str(), 1);
@@ -441,6 +464,9 @@ int check_all(const std::string& program, const std::string& gemm_file, const st
   check_fault(program, faults, "failed_assert", "assert", Code::kAssert, trusted);
   check_fault(program, faults, "trap_instruction", "launch_failure", Code::kLaunchFailure, trusted);
   check_fault(program, faults, "hang", "deadline", Code::kLaunchTimeout, trusted);
+  check_hang_in_replay(program, faults, ReplayMode::kCheck, "check");
+  check_hang_in_replay(program, faults, ReplayMode::kTime, "time");
+  check_hang_in_replay(program, faults, ReplayMode::kCount, "count");
   check_sharing(trusted, candidate, fill, 2 << 20);
   int status = 0;
   const double end = candidate.end(true, &status);
