@@ -403,15 +403,19 @@ void check_without_cupti(const std::string& program, const std::string& faults, 
   ::setenv("PTXBENCH_NVIDIA_LIBRARIES", folder.c_str(), 1);
   DeviceProcess device(program);
   ::unsetenv("PTXBENCH_NVIDIA_LIBRARIES");
-  const std::uint64_t out = device.call(wire::Alloc{1 << 20}).address;
-  const std::uint32_t fill = device.kernel(device.load(faults), "fill");
+  const std::uint32_t module = device.load(faults), five = 5;
+  const std::uint64_t out = device.call(wire::Alloc{4096}).address;
+  const std::uint64_t limit = device.call(wire::GetGlobal{module, "limit"}).address;
+  const std::uint64_t counter = device.call(wire::GetGlobal{module, "counter"}).address;
+  device.call(wire::WriteMemory{limit, 4, 0}, std::as_bytes(std::span(&five, 1)));
   device.call(wire::BeginRun{1, wire::Schedule::kLatest, 0, 10'000});
-  device.call(device.launch(fill, {8, 1, 1}, {256, 1, 1}, pack(out, std::uint32_t{4096}, std::uint32_t{9})));
+  device.call(device.launch(device.kernel(module, "globals"), {4, 1, 1}, {32, 1, 1}, pack(out)));  // counter += 4 * 5
+  std::uint32_t expected = 20;
   for (const ReplayMode mode : {ReplayMode::kTime, ReplayMode::kCount}) {
-    device.call(wire::FillMemory{out, 4096, 0, 4, 0});
     const auto reply = device.call(replay_order(mode));
+    expected += 20;
     report(reply.void_reason.find("is too old") != std::string::npos && reply.times.empty() &&
-               reply.launches.at(0).instructions.empty() && device.read_words(out, 2)[1] == 10,
+               reply.launches.at(0).instructions.empty() && device.read_words(counter, 1)[0] == expected,
            "without CUPTI: void: %s", reply.void_reason.c_str());
   }
 }
