@@ -19,6 +19,7 @@ install(RUNTIME_DEPENDENCY_SET ptxbench_dependencies
 install(TARGETS ptxbench_shim_cuda ptxbench_shim_cudart LIBRARY DESTINATION lib/ptxbench/shim)
 
 install(DIRECTORY suites/definitions suites/workloads DESTINATION share/ptxbench/suites)
+install(DIRECTORY knowledge DESTINATION share/ptxbench)
 install(DIRECTORY kernels include DESTINATION share/ptxbench)
 install(FILES models.toml DESTINATION share/ptxbench)
 if(EXISTS ${CMAKE_SOURCE_DIR}/knowledge)

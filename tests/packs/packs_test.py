@@ -219,7 +219,26 @@ def check_fresh():
              hashlib.sha256((KNOWLEDGE / name).read_bytes()).hexdigest() != counts[name]["sha256"]]
     if stale:
         sys.exit(f"knowledge/tokens.json is out of date for {stale}: run scripts/count_tokens")
+    check_table(counts)
     sys.exit(subprocess.run([sys.executable, ROOT / "scripts/generate_wgmma_shapes", "--check"]).returncode)
+
+
+def check_table(counts):
+    """docs/packs.md has the sums of the levels."""
+    sums = collections.defaultdict(list)
+    for path, manifest in manifests():
+        total = 0
+        for level in manifest["level"]:
+            files = [path.parent / name for name in level.get("documents", [])]
+            files += [path.parent / level["include"] / name for name in level.get("headers", [])]
+            total += sum(counts[file.resolve().relative_to(KNOWLEDGE).as_posix()]["tokens"] for file in files)
+            sums[level["name"]].append((manifest["target"], total))
+    page = (ROOT / "docs/packs.md").read_text()
+    for level, totals in sums.items():
+        row = re.search(rf"^\| {level} \|.*\| (\S+) \| (\S+) \|$", page, re.M)
+        wanted = {"blackwell": "-", "hopper": "-"} | {target: str(total) for target, total in totals}
+        if not row or row.groups() != (wanted["hopper"], wanted["blackwell"]):
+            sys.exit(f"docs/packs.md: the row of {level} must end with {wanted['hopper']} | {wanted['blackwell']}")
 
 
 def main():

@@ -350,40 +350,61 @@ void test_wgmma(std::index_sequence<kIndex...>) {
   compare("wgmma of 32 shapes", Device<float>(got), wanted);
 }
 
-// A 64-byte swizzled tile through matrix_descriptor: rows of 32 BF16, chunk c of row r at c xor (r / 2 mod 4).
+// The other layouts through matrix_descriptor, K-major tiles of 64 rows: rows of 64 bytes, chunk c of row r at c xor (r / 2
+// mod 4); rows of 32 bytes, c xor (r / 4 mod 2); and no swizzle: blocks of 8 rows x 16 bytes, here 8 blocks to a column.
+template <Swizzle kSwizzle>
 __global__ void narrow_kernel(float* out) {
+  constexpr int kColumns = kSwizzle == Swizzle::k32 ? 16 : 32;
   uint8_t* a = dynamic_shared;
   uint8_t* b = dynamic_shared + 4096;
-  for (int i = static_cast<int>(threadIdx.x); i < 64 * 32; i += 128) {
-    const int r = i / 32, c = i % 32;
-    const int at = r * 64 + ((c / 8) ^ (r / 2 & 3)) * 16 + c % 8 * 2;
+  for (int i = static_cast<int>(threadIdx.x); i < 64 * kColumns; i += 128) {
+    const int r = i / kColumns, c = i % kColumns;
+    int at = c % 8 * 2;
+    if (kSwizzle == Swizzle::k64) at += r * 64 + ((c / 8) ^ (r / 2 & 3)) * 16;
+    if (kSwizzle == Swizzle::k32) at += r * 32 + ((c / 8) ^ (r / 4 & 1)) * 16;
+    if (kSwizzle == Swizzle::kNone) at += c / 8 * 1024 + r * 16;
     *reinterpret_cast<uint16_t*>(a + at) = static_cast<uint16_t>(__float_as_uint(float(value_a(r, c))) >> 16);
     *reinterpret_cast<uint16_t*>(b + at) = static_cast<uint16_t>(__float_as_uint(float(value_b(c, r))) >> 16);
   }
   fence_proxy_async();
   __syncthreads();
+  constexpr bool kBlocks = kSwizzle == Swizzle::kNone;
+  constexpr uint32_t kStep = kBlocks ? 2048 : 32, kLeading = kBlocks ? 1024 : 16;
+  constexpr uint32_t kStride = kBlocks ? 128 : 8 * kColumns * 2;
   float d[32];
   wgmma_fence();
-  for (int step = 0; step < 2; ++step)
-    wgmma(d, matrix_descriptor(shared_address(a) + step * 32, 16, 512, Swizzle::k64),
-          matrix_descriptor(shared_address(b) + step * 32, 16, 512, Swizzle::k64), step > 0);
+#pragma unroll
+  for (uint32_t step = 0; step < kColumns / 16; ++step)
+    wgmma(d, matrix_descriptor(shared_address(a) + step * kStep, kLeading, kStride, kSwizzle),
+          matrix_descriptor(shared_address(b) + step * kStep, kLeading, kStride, kSwizzle), step > 0);
   wgmma_commit();
   wgmma_wait<0>();
   registers_change_here(d);
+#pragma unroll
   for (int i = 0; i < 32; ++i) out[sum_row(i) * 64 + sum_column(i)] = d[i];
 }
 
-void test_narrow() {
+template <Swizzle kSwizzle>
+Device<float> narrow_product() {
   Device<float> out(64 * 64);
-  narrow_kernel<<<1, 128, 8192>>>(out.data);
-  std::vector<float> wanted(64 * 64);
-  for (int m = 0; m < 64; ++m)
-    for (int n = 0; n < 64; ++n) {
-      int sum = 0;
-      for (int k = 0; k < 32; ++k) sum += value_a(m, k) * value_b(k, n);
-      wanted[m * 64 + n] = static_cast<float>(sum);
-    }
-  compare("wgmma, 64-byte swizzle", out, wanted);
+  narrow_kernel<kSwizzle><<<1, 128, 8192>>>(out.data);
+  return Device<float>(out.read("narrow"));
+}
+
+std::vector<float> product(int columns) {
+  std::vector<float> wanted;
+  for (int i = 0; i < 64 * 64; ++i) {
+    int sum = 0;
+    for (int k = 0; k < columns; ++k) sum += value_a(i / 64, k) * value_b(k, i % 64);
+    wanted.push_back(static_cast<float>(sum));
+  }
+  return wanted;
+}
+
+void test_narrow() {
+  compare("wgmma, 64-byte swizzle", narrow_product<Swizzle::k64>(), product(32));
+  compare("wgmma, 32-byte swizzle", narrow_product<Swizzle::k32>(), product(16));
+  compare("wgmma, no swizzle", narrow_product<Swizzle::kNone>(), product(32));
 }
 
 // ---- sync.cuh
@@ -391,6 +412,9 @@ void test_narrow() {
 __global__ void barrier_kernel(int* out) {
   __shared__ int box[32];
   const int lane = static_cast<int>(threadIdx.x % 32);
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  named_barrier_arrive(4 + warp, 64);  // an arrive that waited would never come back: each warp first signals the other
+  named_barrier_sync(5 - warp, 64);
   if (threadIdx.x < 32) {  // writes, says so and goes on; then waits for the answer
     box[lane] = lane * lane;
     named_barrier_arrive(1, 64);

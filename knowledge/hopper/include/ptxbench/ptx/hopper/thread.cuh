@@ -14,7 +14,8 @@ __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
 
 __device__ __forceinline__ int lane_index() { return static_cast<int>(threadIdx.x % 32); }
 
-// The same value in all threads of a warp, and known to the compiler as such (a uniform register).
+// The same value in all threads of a warp, and known to the compiler as such (a uniform register). A warp-wide shuffle: call
+// them where the whole warp is, not inside a branch of one lane.
 __device__ __forceinline__ int warp_index() { return __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x / 32), 0); }
 __device__ __forceinline__ int warpgroup_index() { return warp_index() / 4; }
 
