@@ -124,6 +124,9 @@ class FakeDevice : public DeviceHandler {
     attributes[which] = v;
     return {};
   }
+  std::optional<Answer<OccupancyReply>> occupancy(std::uint32_t, std::string_view, const LaunchGeometry&) override {
+    return known_occupancy;
+  }
   std::span<std::byte> staging() override { return staging_bytes; }
   Answer<SharedBlock> alloc_shared(std::uint64_t bytes) override {
     Answer<std::uint64_t> address = alloc(bytes);
@@ -148,6 +151,7 @@ class FakeDevice : public DeviceHandler {
   MeasureResult measured;  // what end_measure gives
   std::map<KernelAttribute, std::int32_t> attributes;
   std::vector<std::byte> staging_bytes;
+  std::optional<Answer<OccupancyReply>> known_occupancy;  // none: the server's arithmetic
 
  private:
   struct Module {

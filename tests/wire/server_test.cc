@@ -250,6 +250,19 @@ TEST_F(ServerTest, AttributesReachTheDevice) {
   EXPECT_EQ(device_.attributes, (std::map<KernelAttribute, std::int32_t>{{KernelAttribute::kSharedCarveout, 100}}));
 }
 
+TEST_F(ServerTest, ADeviceThatKnowsItsOccupancyIsAsked) {
+  const auto host = add_host();
+  Occupancy ask;
+  ask.kernel = kernel(*host, "add");
+  ask.geometry.block = {1024, 1, 1};
+  EXPECT_EQ(host->call(ask)->blocks, 2u);  // 2048 threads of a multiprocessor
+  device_.known_occupancy = OccupancyReply{7, 3};
+  EXPECT_EQ(host->call(ask)->blocks, 7u);
+  EXPECT_EQ(host->call(ask)->clusters, 3u);
+  device_.known_occupancy = refuse(Code::kInvalidValue, "no");
+  EXPECT_EQ(host->call(ask).error().code, Code::kInvalidValue);
+}
+
 TEST_F(ServerTest, AStagingBufferOfTheDeviceCarriesBulkData) {
   device_.staging_bytes.resize(1'000'000);
   std::vector<std::int32_t> data(600'000);

@@ -19,7 +19,6 @@ namespace ptxbench::gpu {
   X(device_count, cuDeviceGetCount)                                \
   X(device_get, cuDeviceGet)                                       \
   X(device_name, cuDeviceGetName)                                  \
-  X(device_uuid, cuDeviceGetUuid)                                  \
   X(device_pci_bus_id, cuDeviceGetPCIBusId)                        \
   X(device_total_memory, cuDeviceTotalMem)                         \
   X(device_attribute, cuDeviceGetAttribute)                        \
@@ -49,7 +48,6 @@ namespace ptxbench::gpu {
   X(library_unload, cuLibraryUnload)                               \
   X(library_kernel, cuLibraryGetKernel)                            \
   X(library_global, cuLibraryGetGlobal)                            \
-  X(kernel_function, cuKernelGetFunction)                          \
   X(kernel_attribute, cuKernelGetAttribute)                        \
   X(kernel_set_attribute, cuKernelSetAttribute)                    \
   X(kernel_param, cuKernelGetParamInfo)                            \

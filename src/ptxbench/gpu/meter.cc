@@ -132,6 +132,7 @@ Answer<wire::MeasureReport> Meter::measure(const wire::MeasureOrder& order,
   if (!enqueued) return tl::unexpected(enqueued.error());
   if (!ended) return tl::unexpected(ended.error());
   if (ended->trap) return wire::refuse(ended->code, ended->trap->text);
+  if (auto ok = context_.usable(); !ok) return tl::unexpected(ok.error());
   return std::move(ended->report);
 }
 
