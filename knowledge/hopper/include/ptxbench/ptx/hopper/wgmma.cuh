@@ -49,11 +49,15 @@ __device__ __forceinline__ void wgmma_wait() {
 
 // No instruction. Tells the compiler that the registers change here: put it behind wgmma_wait for every array of sums (and
 // of A fragments) that the finished group used, so that nothing that reads or reuses them moves above the wait.
-template <class T, int kCount>
-__device__ __forceinline__ void registers_change_here(T (&values)[kCount]) {
-  static_assert(sizeof(T) == 4, "float or uint32_t");
+template <int kCount>
+__device__ __forceinline__ void registers_change_here(float (&values)[kCount]) {
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) asm volatile("" : "+r"(reinterpret_cast<uint32_t&>(values[i]))::"memory");
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(values[i])::"memory");
+}
+template <int kCount>
+__device__ __forceinline__ void registers_change_here(uint32_t (&values)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+r"(values[i])::"memory");
 }
 
 // Both operands in shared memory. N = 2 * kSums, a multiple of 8 up to 256, follows from the array: float d[N / 2].
