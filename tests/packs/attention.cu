@@ -38,8 +38,8 @@ __device__ void produce(Shared& shared, const CUtensorMap* map_q, const CUtensor
   }
 }
 
-__device__ __forceinline__ void store_output(Shared& shared, const CUtensorMap* map_o, int consumer, int query, int head,
-                                             const float (&o)[kSums]) {
+__device__ __forceinline__ void store_output(Shared& shared, const CUtensorMap* map_o, int consumer, int query,
+                                             int head, const float (&o)[kSums]) {
   const int thread = threadIdx.x % 128;
 #pragma unroll
   for (int column = 0; column < 128; column += 16) {

@@ -29,11 +29,12 @@ void run(ptxbench::Tensor<__nv_bfloat16> a, ptxbench::Tensor<__nv_bfloat16> b, p
   int processors = 0;
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
   check(cudaFuncSetAttribute(gemm, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)), "shared memory");
-  const int tiles = walk.tiles_m * walk.tiles_n;
-  gemm<<<tiles < processors ? tiles : processors, kThreads, sizeof(Shared),
-         static_cast<cudaStream_t>(ptxbench::current_stream())>>>(
-      make_tensor_map_2d(a.data(), m, k, kTileM, kTileK), make_tensor_map_2d(b.data(), n, k, kTileN, kTileK),
-      make_tensor_map_2d(c.data(), m, n, 64, 64), walk, tiles_of(k, kTileK));
+  const int ctas = min(walk.tiles_m * walk.tiles_n, processors);
+  const auto stream = static_cast<cudaStream_t>(ptxbench::current_stream());
+  const CUtensorMap map_a = make_tensor_map_2d(a.data(), m, k, kTileM, kTileK);
+  const CUtensorMap map_b = make_tensor_map_2d(b.data(), n, k, kTileN, kTileK);
+  const CUtensorMap map_c = make_tensor_map_2d(c.data(), m, n, 64, 64);
+  gemm<<<ctas, kThreads, sizeof(Shared), stream>>>(map_a, map_b, map_c, walk, tiles_of(k, kTileK));
   check(cudaGetLastError(), "launch");
 }
 PTXBENCH_EXPORT(run)

@@ -63,7 +63,8 @@ template <class T>
 void compare(const char* name, const Device<T>& got, const std::vector<T>& wanted) {
   const std::vector<T> values = got.read(name);
   for (size_t i = 0; i < wanted.size(); ++i)
-    if (std::memcmp(&values[i], &wanted[i], sizeof(T)) != 0) return report(name, false, "differs", static_cast<long long>(i));
+    if (std::memcmp(&values[i], &wanted[i], sizeof(T)) != 0)
+      return report(name, false, "differs", static_cast<long long>(i));
   report(name, values.size() == wanted.size(), "size");
 }
 
@@ -190,7 +191,8 @@ void test_load(int x, int y, const char* name) {
 }
 
 // Loads boxes [1][8][64] of a [slices][rows][64] tensor and stores them two rows further; store buffers take turns.
-__global__ void copy_kernel(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensorMap to, int boxes) {
+__global__ void copy_kernel(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensorMap to,
+                            int boxes) {
   __shared__ uint64_t barrier;
   if (threadIdx.x != 0) return;
   mbarrier_init(&barrier, 1);
@@ -230,7 +232,8 @@ void test_tma() {
   std::vector<uint16_t> slices(3 * 20 * 64);
   for (size_t i = 0; i < slices.size(); ++i) slices[i] = static_cast<uint16_t>(i * 3 + 1);
   Device<uint16_t> from(slices), to(3 * 20 * 64);
-  copy_kernel<<<1, 32, 2048>>>(make_tensor_map_3d(from.data, 3, 20, 64, 8, 64), make_tensor_map_3d(to.data, 3, 20, 64, 8, 64), 3);
+  copy_kernel<<<1, 32, 2048>>>(make_tensor_map_3d(from.data, 3, 20, 64, 8, 64),
+                               make_tensor_map_3d(to.data, 3, 20, 64, 8, 64), 3);
   std::vector<uint16_t> wanted(3 * 20 * 64, 0);
   for (int row = 2; row < 20; ++row)
     for (int c = 0; c < 64; ++c) wanted[(20 + row) * 64 + c] = slices[(20 + row - 2) * 64 + c];
@@ -494,7 +497,8 @@ void test_matrix() {
   for (int which = 0; which < 2; ++which)
     for (int j = 0; j < 4; ++j)
       for (int r = 0; r < 8; ++r)
-        for (int c = 0; c < 8; ++c) wanted.push_back(static_cast<uint16_t>(1000 * j + (which ? 10 * c + r : 10 * r + c)));
+        for (int c = 0; c < 8; ++c)
+          wanted.push_back(static_cast<uint16_t>(1000 * j + (which ? 10 * c + r : 10 * r + c)));
   for (int j = 2; j < 4; ++j)
     for (int i = 0; i < 64; ++i) wanted.push_back(static_cast<uint16_t>(1000 * j + 10 * (i / 8) + i % 8));
   wanted.insert(wanted.end(), 128, 0);  // stmatrix_x2 stored two matrices only; the rest is not looked at

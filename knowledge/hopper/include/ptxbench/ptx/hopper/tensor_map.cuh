@@ -32,10 +32,11 @@ CUtensorMap make_map(const void* data, const cuuint64_t (&sizes)[kRank], const c
     stride_bytes[i] = (i == 0 ? 2 : stride_bytes[i - 1]) * sizes[i];  // of dimension i + 1
     element_steps[i] = 1;
   }
+  static const auto encode = encode_tiled();
   CUtensorMap map;
-  const CUresult result = encode_tiled()(
-      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, kRank, const_cast<void*>(data), sizes, stride_bytes, box, element_steps,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, kRank, const_cast<void*>(data), sizes,
+                                 stride_bytes, box, element_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
     throw ffi::Failure("RuntimeError", "cuTensorMapEncodeTiled: error %d", static_cast<int>(result));
   return map;
