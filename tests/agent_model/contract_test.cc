@@ -208,6 +208,17 @@ TEST_F(Contract, ALostAttemptMakesTheCostALowerBound) {
   EXPECT_TRUE(reply.cost_usd);
 }
 
+// Anthropic's first event counts one output token; an answer that breaks off after it costs more than that.
+TEST_F(Contract, TheCostOfAnAnswerThatBreaksOffIsALowerBound) {
+  config_.api = Api::kAnthropic;
+  config_.max_output_tokens = 100;
+  config_.retry.paid_repeats = 0;
+  const ModelReply reply = ask("anthropic_cut");
+  EXPECT_EQ(reply.outcome, Outcome::kTransport);
+  EXPECT_EQ(reply.text, "Hel");
+  EXPECT_TRUE(reply.cost_is_lower_bound);
+}
+
 TEST_F(Contract, NoPaidRepeatsWhenForbidden) {
   config_.retry.paid_repeats = 0;
   EXPECT_THAT(outcomes(ask("cut_then_ok")), ElementsAre(Outcome::kTransport));

@@ -337,6 +337,12 @@ class Handler(socketserver.StreamRequestHandler):
                     usage={"output_tokens": 40, "output_tokens_details": {"thinking_tokens": 30}})
             + named("message_stop"))
 
+    def do_anthropic_cut(self):
+        self.start()
+        self.send(event({"type": "message_start", "message": {"model": "claude-x", "usage": {
+            "input_tokens": 3, "output_tokens": 1}}})
+            + event({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hel"}}))
+
     def do_gemini(self):
         def part(text, **more):
             return {"candidates": [{"content": {"parts": [{"text": text, **more}], "role": "model"}, "index": 0}],

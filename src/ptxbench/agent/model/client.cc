@@ -86,7 +86,6 @@ class HttpClient final : public ModelClient {
       if (attempt.retry_after_s && wait > config_.retry.longest_wait) return;
       if (Clock::now() + wait >= http.deadline) return;
       attempt.wait_s = wait.count();
-      reply.cost_is_lower_bound = reply.cost_is_lower_bound || attempt.may_be_charged;
       if (!sleep(wait, cancel)) {
         reply.outcome = Outcome::kCancelled;
         reply.detail = "cancelled while waiting to try again";
@@ -116,6 +115,7 @@ class HttpClient final : public ModelClient {
     attempt.received_bytes = result.received_bytes;
     const bool accepted = attempt.http_status == 200 || (attempt.http_status == 0 && result.sent);
     attempt.may_be_charged = accepted && !is_turn(verdict.outcome);
+    reply.cost_is_lower_bound = reply.cost_is_lower_bound || attempt.may_be_charged;
     reply.attempts.push_back(std::move(attempt));
     take(verdict, state, exchange.broken_bytes(), result, reply);
     return verdict.repeat;

@@ -94,7 +94,7 @@ struct ModelReply {
   std::string served_model;          // the model that the server says answered
   Usage usage;                       // of the last attempt
   std::optional<double> cost_usd;    // of the last attempt: the provider's own figure, else from ModelConfig::prices
-  bool cost_is_lower_bound = false;  // earlier attempts may have been charged as well
+  bool cost_is_lower_bound = false;  // an attempt that brought no whole answer may have been charged as well
   std::uint64_t repaired_bytes = 0;  // bytes that were not UTF-8 and stand as U+FFFD in the texts
   Timings timings;
   std::vector<Attempt> attempts;
