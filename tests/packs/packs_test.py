@@ -224,7 +224,18 @@ def check_fresh():
     if stale:
         sys.exit(f"knowledge/tokens.json is out of date for {stale}: run scripts/count_tokens")
     check_table(counts)
+    check_trap_names()
     sys.exit(subprocess.run([sys.executable, ROOT / "scripts/generate_wgmma_shapes", "--check"]).returncode)
+
+
+def check_trap_names():
+    """Documents call traps as the emulator does: behind the word "trap", and in the first column of contracts/hangs.md."""
+    known = set(re.findall(r'return "(\w+)";', (ROOT / "src/ptxbench/emu/types.cc").read_text()))
+    said = {name for path in documents() for name in re.findall(r"\btraps?\s+`(\w+)`", path.read_text())}
+    first = re.findall(r"^\| (`.*?) \|", (KNOWLEDGE / "hopper/contracts/hangs.md").read_text(), re.M)
+    said |= {name for cell in first for name in re.findall(r"`(\w+)`", cell)}
+    if said - known or len(said) < 10:
+        sys.exit(f"traps that the emulator does not have: {sorted(said - known)}; names found: {len(said)}")
 
 
 def check_table(counts):
