@@ -172,7 +172,7 @@ std::unique_ptr<Program> Lowering::run() {
   program_->register_estimate = std::min<std::uint32_t>(255, std::max<std::uint32_t>(16, program_->register_estimate));
   // constant_base() finds the 64-byte aligned start; leave room for it.
   program_->constants.resize(pool_.size() + 64);
-  std::memcpy(const_cast<std::byte*>(program_->constant_base()), pool_.data(), pool_.size());
+  std::ranges::copy(pool_, const_cast<std::byte*>(program_->constant_base()));
   return std::move(program_);
 }
 
