@@ -16,6 +16,7 @@ inline constexpr int kExitInfrastructure = 3;  // this machine failed: no compil
 
 void add_eval(CLI::App& app, int& exit_code);
 void add_tasks(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_emulate(CLI::App& app, int& exit_code);

@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   ptxbench::cli::add_eval(app, exit_code);
+  ptxbench::cli::add_run(app, exit_code);
   ptxbench::cli::add_tasks(app, exit_code);
   ptxbench::cli::add_show(app, exit_code);
   ptxbench::cli::add_inspect(app, exit_code);

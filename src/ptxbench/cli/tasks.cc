@@ -1,7 +1,8 @@
-// ptxbench tasks: what can be judged. ptxbench show: one task in full.
+// ptxbench tasks: what can be judged; and one task in full, for ptxbench show.
 #include <fmt/format.h>
 
 #include "ptxbench/cli/command.h"
+#include "ptxbench/cli/show_task.h"
 #include "ptxbench/judge/suite.h"
 
 namespace ptxbench::cli {
@@ -56,7 +57,9 @@ void show_tensor(const char* kind, const schema::TensorSpec& tensor) {
              tensor.shape ? fmt::format("[{}]", fmt::join(*tensor.shape, ", ")) : "scalar");
 }
 
-int show(const std::string& name) {
+}  // namespace
+
+int show_task(const std::string& name) {
   auto loaded = suite();
   if (!loaded) return report(loaded.error());
   auto found = loaded->find_task(name);
@@ -85,21 +88,12 @@ int show(const std::string& name) {
   return kExitPassed;
 }
 
-}  // namespace
-
 void add_tasks(CLI::App& app, int& exit_code) {
   CLI::App* command =
       add_command(app, "tasks", "Lists the tasks that kernels can be judged on", "ptxbench tasks --json");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print the definitions as a JSON array (FlashInfer Trace)");
   command->callback([&exit_code, json] { exit_code = tasks(*json); });
-}
-
-void add_show(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      add_command(app, "show", "Shows one task: shapes, reference, workloads", "ptxbench show gemm_n7168_k5120");
-  auto* name = command->add_option("TASK", "A name that `ptxbench tasks` lists")->required();
-  command->callback([&exit_code, name] { exit_code = show(name->as<std::string>()); });
 }
 
 }  // namespace ptxbench::cli

@@ -1,0 +1,100 @@
+#include "ptxbench/cli/evaluator.h"
+
+#include <fmt/format.h>
+
+#include "ptxbench/agent/quote.h"
+#include "ptxbench/base/file.h"
+#include "ptxbench/judge/build_evidence.h"
+#include "ptxbench/judge/evaluate.h"
+#include "ptxbench/judge/suite.h"
+#include "ptxbench/toolchain/build.h"
+#include "ptxbench/toolchain/locate.h"
+
+namespace ptxbench::cli {
+namespace {
+
+class LocalEvaluator : public agent::Evaluator {
+ public:
+  LocalEvaluator(judge::Suite suite, judge::RunRequest programs, int slots)
+      : suite_(std::move(suite)), programs_(std::move(programs)), slots_(slots) {}
+
+  Result<agent::TaskInfo> task(const std::string& task, const std::string& target,
+                               const std::string& selector) override {
+    if (target != "hopper")
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("target '{}': the emulated GPU executes Hopper only so far", target), "use hopper");
+    PTXBENCH_TRY(const auto choices, suite_.choose(task, selector));
+    agent::TaskInfo info;
+    for (const judge::Suite::Choice& choice : choices) {
+      if (!info.workloads.empty() && choice.task->definition.name != info.definition.name)
+        return fail(ErrorKind::kInvalidInput,
+                    fmt::format("'{}' of {} are workloads of two definitions", selector, task),
+                    "one trajectory has one definition: choose emu, full or a UUID");
+      info.definition = choice.task->definition;
+      info.workloads.push_back(*choice.workload);
+    }
+    if (!info.definition.extension)
+      return fail(ErrorKind::kUnsupported, fmt::format("task '{}' can be shown, not judged", task),
+                  "ptxbench tasks lists those that can be judged");
+    return info;
+  }
+
+  int slots() const override { return slots_; }
+
+  Result<schema::Verdict> evaluate(const agent::EvaluationRequest& asked) override {
+    PTXBENCH_TRY(const auto choices, suite_.choose(asked.task, asked.workload));
+    PTXBENCH_TRY(const TempDir folder, TempDir::create());
+    toolchain::BuildRequest build;
+    build.source = folder.path() / agent::kKernelFile;
+    PTXBENCH_TRY_STATUS(write_file_atomic(build.source, asked.source));
+    PTXBENCH_TRY(build.target, schema::parse_gpu_target(asked.target));
+    build.include_folders = asked.include_folders;
+    judge::EvaluateRequest request;
+    PTXBENCH_TRY(const toolchain::BuildOutcome outcome, toolchain::build(build));
+    PTXBENCH_TRY(request.build, judge::build_evidence(outcome, build));
+    request.definition = choices.front().task->definition;
+    request.workload = *choices.front().workload;
+    request.full_task = request.definition.name == asked.task ? "" : asked.task;
+    request.target = asked.target;
+    request.rules = asked.rules;
+    request.seed = asked.seed;
+    request.run = programs_;
+    return judge::evaluate(request, judge::run_candidate);
+  }
+
+  // The emulator has no state of its own: what can be missing are programs and the compiler.
+  Status check_health() override {
+    judge::RunRequest run;
+    PTXBENCH_TRY_STATUS(judge::locate_programs(run));
+    PTXBENCH_TRY_STATUS(toolchain::locate_toolkit());
+    PTXBENCH_TRY_STATUS(TempDir::create());
+    return {};
+  }
+
+  std::vector<schema::ToolVersion> versions() override {
+    std::vector<schema::ToolVersion> versions = {{"ptxbench", PTXBENCH_VERSION}, {"device", "emu"}};
+    if (const auto toolkit = toolchain::locate_toolkit()) versions.push_back({"nvcc", toolkit->version});
+    return versions;
+  }
+
+ private:
+  const judge::Suite suite_;
+  const judge::RunRequest programs_;
+  const int slots_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<agent::Evaluator>> make_local_evaluator(const std::string& device, int slots) {
+  if (device == "gpu")
+    return fail(ErrorKind::kUnavailable, "--device gpu: ptxbench run judges on the emulated GPU so far",
+                "use --device emu");
+  PTXBENCH_TRY(const std::filesystem::path folder, judge::default_suite_folder());
+  PTXBENCH_TRY(judge::Suite suite, judge::load_suite(folder));
+  judge::RunRequest programs;
+  PTXBENCH_TRY_STATUS(judge::locate_programs(programs));
+  programs.limits.wall = std::chrono::seconds(60);
+  return std::make_unique<LocalEvaluator>(std::move(suite), std::move(programs), slots);
+}
+
+}  // namespace ptxbench::cli
