@@ -48,6 +48,8 @@ class Loop {
   Status run() {
     PTXBENCH_TRY_STATUS(open());
     while (!state_.finish && !suspended_) PTXBENCH_TRY_STATUS(step());
+    // From the log and nothing else, so that a resumed trajectory exports what an undisturbed one does.
+    PTXBENCH_TRY_STATUS(read_log());
     return export_trajectory(shared_.folder, shared_.plan.manifest, state_);
   }
 
@@ -63,18 +65,25 @@ class Loop {
     std::filesystem::create_directories(folder, failed);
     if (failed)
       return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", folder.string(), failed.message()));
-    PTXBENCH_TRY(const schema::EventLog log, schema::read_events(folder / "events.jsonl"));
-    PTXBENCH_TRY(state_, schema::assemble(plan_, log.events, (folder / "events.jsonl").string()));
+    PTXBENCH_TRY_STATUS(read_log());
     if (state_.finish) return {};
-    PTXBENCH_TRY(EventWriter writer, EventWriter::open(folder / "events.jsonl", log.whole_bytes));
+    PTXBENCH_TRY(EventWriter writer, EventWriter::open(folder / "events.jsonl", log_bytes_));
     writer_.emplace(std::move(writer));
-    if (log.events.empty()) PTXBENCH_TRY_STATUS(writer_->append(schema::StartEvent{plan_.id, utc_now()}));
+    if (log_bytes_ == 0) PTXBENCH_TRY_STATUS(writer_->append(schema::StartEvent{plan_.id, utc_now()}));
     PTXBENCH_TRY(system_, schema::load_prompt(shared_.folder, plan_.system_sha256));
     PTXBENCH_TRY(task_, schema::load_prompt(shared_.folder, plan_.task_sha256));
     const std::size_t answers = state_.turns.size() + (state_.open_reply ? 1 : 0);
     auto client = shared_.client(plan_, answers);
     if (!client) return suspend("model", client.error().format());
     client_ = std::move(*client);
+    return {};
+  }
+
+  Status read_log() {
+    const std::filesystem::path file = schema::trajectory_folder(shared_.folder, plan_.id) / "events.jsonl";
+    PTXBENCH_TRY(const schema::EventLog log, schema::read_events(file));
+    PTXBENCH_TRY(state_, schema::assemble(plan_, log.events, file.string()));
+    log_bytes_ = log.whole_bytes;
     return {};
   }
 
@@ -218,6 +227,7 @@ class Loop {
   const schema::ExperimentRecord& experiment_;
   const schema::TrajectoryPlan& plan_;
   Trajectory state_;
+  std::uint64_t log_bytes_ = 0;  // of whole lines, when the log was read
   std::optional<EventWriter> writer_;
   std::shared_ptr<ModelClient> client_;
   std::string system_, task_;

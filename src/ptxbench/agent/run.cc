@@ -30,6 +30,17 @@ Status make_folder(const fs::path& folder) {
   return {};
 }
 
+// What write_file_atomic() of a killed process left beside its target: "run.json.a1B2c3". Only under the run's lock.
+void remove_leftovers(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::path& place : {folder, folder / "prompts", folder / "recordings"})
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, ignored)) {
+      const std::string ours = entry.path().stem().extension().string();
+      const bool temporary = entry.path().extension().string().size() == 7;
+      if (temporary && (ours == ".json" || ours == ".txt" || ours == ".toml")) fs::remove(entry.path(), ignored);
+    }
+}
+
 Status copy_models_file(const fs::path& folder, const Experiment& experiment, const RunPlan& plan) {
   bool asked = false;
   for (const PlannedModel& model : plan.models) asked |= !model.recording;
@@ -103,6 +114,7 @@ void work(const LoopShared& shared, std::atomic<std::size_t>& next, std::mutex& 
 }  // namespace
 
 Status create_run(const fs::path& folder, const Experiment& experiment, const RunPlan& plan) {
+  remove_leftovers(folder);
   std::error_code ignored;
   // A folder without run.json but with our parts is what a killed create_run() left: written anew.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
@@ -167,6 +179,7 @@ bool RunResult::complete() const {
 
 Result<RunResult> run_all(const fs::path& folder, const RunPlan& plan, Evaluator& evaluator,
                           const RunOptions& options) {
+  remove_leftovers(folder);
   PTXBENCH_TRY(const schema::Run before, schema::load_run(folder));
   std::mutex mutex;
   Observer observer = [&](const Progress& progress) {

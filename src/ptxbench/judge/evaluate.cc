@@ -217,8 +217,9 @@ bool Evaluation::run_once(const RunPlan& plan, int run) {
     if (problem->status != VerdictStatus::kInfraError) {
       fields_.correct.state = LayerState::kFailed;
       fields_.correct.message = problem->message;
-      fields_.correct.failure = std::move(problem->failure);
     }
+    // Also where the device is to blame: it says which of its limits was met.
+    fields_.correct.failure = std::move(problem->failure);
     end(problem->status, std::move(problem->message));
     return false;
   }
