@@ -26,7 +26,7 @@ class Help(unittest.TestCase):
     def test_every_command_shows_an_example(self):
         top = ptxbench("--help")
         self.assertEqual(top.returncode, 0)
-        for command in ("eval", "tasks", "show", "inspect", "emulate", "doctor"):
+        for command in ("eval", "run", "tasks", "show", "inspect", "emulate", "doctor"):
             self.assertIn(command, top.stdout)
             own = ptxbench(command, "--help")
             self.assertEqual(own.returncode, 0, own.stderr)

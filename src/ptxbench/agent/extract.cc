@@ -152,7 +152,9 @@ std::string missing_in(std::string_view code) {
 int lines_of(std::string_view text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
 
 std::string describe(const Block& block) {
-  return fmt::format("the block at line {} (```{}, {} lines)", block.first_line, block.language, lines_of(block.text));
+  const int lines = lines_of(block.text);
+  return fmt::format("the block at line {} (```{}, {} line{})", block.first_line, block.language, lines,
+                     lines == 1 ? "" : "s");
 }
 
 Extraction refuse(std::string report) { return {std::nullopt, std::move(report), false}; }

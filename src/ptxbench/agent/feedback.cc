@@ -272,7 +272,8 @@ void explain(std::string& out, const Verdict& verdict, const FeedbackRequest& re
 // Not where trap, figures or diagnostics tell it again, longer.
 bool message_adds(const VerdictFields& fields) {
   return !fields.message.empty() && !(fields.correct.failure && fields.correct.failure->trap) &&
-         fields.status != VerdictStatus::kTargetNotExecuted && fields.status != VerdictStatus::kIncorrectNumerical &&
+         fields.compile.policy.empty() && fields.status != VerdictStatus::kTargetNotExecuted &&
+         fields.status != VerdictStatus::kIncorrectNumerical &&
          !(fields.status == VerdictStatus::kCompileError && !fields.compile.diagnostics.empty());
 }
 

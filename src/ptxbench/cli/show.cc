@@ -44,8 +44,9 @@ void show_trajectory(const schema::Trajectory& trajectory) {
   }
   if (trajectory.open_reply) fmt::print("turn {:<3} answered, not judged yet\n", trajectory.open_reply->turn);
   if (!trajectory.lost_requests.empty())
-    fmt::print("{} request{} lost in flight; at most {:.4f} USD\n", trajectory.lost_requests.size(),
-               trajectory.lost_requests.size() == 1 ? " was" : "s were", trajectory.possible_cost_usd);
+    fmt::print("{} request{} without a reply: in flight now, or lost when a process died; at most {:.4f} USD\n",
+               trajectory.lost_requests.size(), trajectory.lost_requests.size() == 1 ? "" : "s",
+               trajectory.possible_cost_usd);
   if (trajectory.finish)
     fmt::print("\nover: {}{}{}\n", schema::to_string(trajectory.finish->reason),
                trajectory.finish->detail.empty() ? "" : ": ", trajectory.finish->detail);
