@@ -1,0 +1,93 @@
+// Where the judge computes what it expects: on this CPU, or on a trusted device process of its own, which never sees a
+// candidate's code (a GPU for full workloads; the emulator is how that is tested). Both compute in FP64 by the same
+// formulas (reference.h), so that their results agree to FP64 rounding.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ptxbench/base/result.h"
+#include "ptxbench/judge/inputs.h"
+#include "ptxbench/judge/problem.h"
+#include "ptxbench/schema/definition.h"
+#include "ptxbench/wire/client.h"
+
+namespace ptxbench::judge {
+
+// Elements of an output that no comparison is needed to condemn.
+struct ScanCounts {
+  std::uint64_t never_written = 0;  // still hold kPoison
+  std::uint64_t non_finite = 0;     // NaN or infinite, poison included
+};
+
+class Workbench {
+ public:
+  virtual ~Workbench() = default;
+
+  // The expected outputs in the definition's order.
+  virtual Result<std::vector<std::vector<double>>> reference(const Problem& problem, const InputSet& inputs) = 0;
+
+  // kGemmNt: the expected rows of C with these numbers, [rows.size(), n]. Others are refused by name.
+  virtual Result<std::vector<double>> gemm_rows(const Problem& problem, const InputSet& inputs,
+                                                std::span<const std::uint32_t> rows) = 0;
+
+  // Every element of an output, kBFloat16 or kFloat32.
+  virtual Result<ScanCounts> scan(schema::DType dtype, std::span<const std::byte> output) = 0;
+};
+
+class CpuWorkbench : public Workbench {
+ public:
+  explicit CpuWorkbench(unsigned threads) : threads_(threads) {}  // 0: one per core
+  Result<std::vector<std::vector<double>>> reference(const Problem& problem, const InputSet& inputs) override;
+  Result<std::vector<double>> gemm_rows(const Problem& problem, const InputSet& inputs,
+                                        std::span<const std::uint32_t> rows) override;
+  Result<ScanCounts> scan(schema::DType dtype, std::span<const std::byte> output) override;
+
+ private:
+  unsigned threads_;
+};
+
+// On the device behind a control connection. Everything it allocates there is freed before a call returns.
+class DeviceWorkbench : public Workbench {
+ public:
+  // Loads our kernels. The client must outlive the workbench. kProtocol: the device refuses them.
+  static Result<std::unique_ptr<DeviceWorkbench>> create(wire::Client& client, std::span<const std::byte> fatbin);
+  ~DeviceWorkbench() override;
+
+  Result<std::vector<std::vector<double>>> reference(const Problem& problem, const InputSet& inputs) override;
+  Result<std::vector<double>> gemm_rows(const Problem& problem, const InputSet& inputs,
+                                        std::span<const std::uint32_t> rows) override;
+  Result<ScanCounts> scan(schema::DType dtype, std::span<const std::byte> output) override;
+
+  // Memory for the scores of attention: as many heads at a time as fit (at least one group of heads that share K and V).
+  void set_score_bytes(std::uint64_t bytes) { score_bytes_ = bytes; }
+
+ private:
+  class Memory;  // device blocks of one call
+  struct Kernels {
+    std::uint32_t matmul_bf16 = 0, matmul_f64 = 0, softmax = 0, gradient = 0, scan = 0;
+  };
+
+  explicit DeviceWorkbench(wire::Client& client) : client_(client) {}
+  template <class Params>
+  Status launch(std::uint32_t kernel, wire::Dim3 grid, std::uint32_t threads, const Params& params);
+  template <class Params>
+  Status multiply(std::uint32_t kernel, const Params& params, std::int64_t batches);
+  Result<std::vector<double>> gemm(const Problem& problem, const InputSet& inputs, std::span<const std::uint32_t> rows);
+  Result<std::vector<std::vector<double>>> forward(const AttentionShape& shape, const InputSet& inputs);
+  Result<std::vector<std::vector<double>>> backward(const AttentionShape& shape, const InputSet& inputs);
+
+  wire::Client& client_;
+  std::uint32_t module_ = 0;
+  Kernels kernels_;
+  std::uint64_t score_bytes_ = std::uint64_t{8} << 30;
+};
+
+// The kernels as a fat binary: lib/ptxbench/trusted.fatbin beside the running program's folder. kNotFound when this
+// build was made without nvcc.
+Result<std::filesystem::path> locate_trusted_kernels();
+
+}  // namespace ptxbench::judge

@@ -1,0 +1,293 @@
+// DeviceWorkbench: reference.cc's steps as launches of our kernels over the wire.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "ptxbench/judge/compare.h"
+#include "ptxbench/judge/trusted/params.h"
+#include "ptxbench/judge/workbench.h"
+
+namespace ptxbench::judge {
+namespace {
+
+using trusted::GradientParams;
+using trusted::MatmulParams;
+using trusted::ScanParams;
+using trusted::SoftmaxParams;
+
+constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;  // bytes per message: bounds what the device buffers
+
+template <class Request>
+Result<typename Request::Reply> ask(wire::Client& client, const Request& request, std::span<const std::byte> out = {},
+                                    std::span<std::byte> in = {}) {
+  auto answer = client.call(request, out, in);
+  if (answer) return std::move(*answer);
+  const ErrorKind kind =
+      answer.error().code == wire::Code::kMemoryAllocation ? ErrorKind::kUnavailable : ErrorKind::kProtocol;
+  return fail(kind, "the judge's own device process: " + answer.error().message);
+}
+
+std::uint32_t blocks(std::int64_t extent, std::int64_t tile) {
+  return static_cast<std::uint32_t>((extent + tile - 1) / tile);
+}
+
+}  // namespace
+
+class DeviceWorkbench::Memory {
+ public:
+  explicit Memory(wire::Client& client) : client_(client) {}
+  Memory(const Memory&) = delete;
+  ~Memory() {
+    for (const std::uint64_t address : blocks_) static_cast<void>(client_.call(wire::Free{address}));
+  }
+
+  Result<std::uint64_t> alloc(std::uint64_t bytes) {
+    PTXBENCH_TRY(const wire::AddressReply block, ask(client_, wire::Alloc{bytes}));
+    blocks_.push_back(block.address);
+    return block.address;
+  }
+  Result<std::uint64_t> upload(std::span<const std::byte> bytes) {
+    PTXBENCH_TRY(const std::uint64_t address, alloc(bytes.size()));
+    for (std::uint64_t done = 0; done < bytes.size(); done += kPiece) {
+      const auto piece = bytes.subspan(done, std::min<std::uint64_t>(kPiece, bytes.size() - done));
+      PTXBENCH_TRY_STATUS(ask(client_, wire::WriteMemory{address + done, piece.size(), 0}, piece));
+    }
+    return address;
+  }
+  template <class T>
+  Result<std::vector<T>> download(std::uint64_t address, std::uint64_t count) {
+    std::vector<T> values(count);
+    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(values));
+    for (std::uint64_t done = 0; done < bytes.size(); done += kPiece) {
+      const auto piece = bytes.subspan(done, std::min<std::uint64_t>(kPiece, bytes.size() - done));
+      PTXBENCH_TRY_STATUS(ask(client_, wire::ReadMemory{address + done, piece.size(), 0}, {}, piece));
+    }
+    return values;
+  }
+
+ private:
+  wire::Client& client_;
+  std::vector<std::uint64_t> blocks_;
+};
+
+Result<std::unique_ptr<DeviceWorkbench>> DeviceWorkbench::create(wire::Client& client,
+                                                                 std::span<const std::byte> fatbin) {
+  std::unique_ptr<DeviceWorkbench> bench(new DeviceWorkbench(client));
+  PTXBENCH_TRY(const wire::HandleReply module, ask(client, wire::LoadModule{fatbin.size()}, fatbin));
+  bench->module_ = module.handle;
+  const auto find = [&](const char* name, std::uint32_t& kernel) -> Status {
+    PTXBENCH_TRY(const wire::KernelReply found, ask(client, wire::GetKernel{module.handle, name}));
+    kernel = found.kernel;
+    return {};
+  };
+  Kernels& kernels = bench->kernels_;
+  PTXBENCH_TRY_STATUS(find("ptxbench_matmul_bf16", kernels.matmul_bf16));
+  PTXBENCH_TRY_STATUS(find("ptxbench_matmul_f64", kernels.matmul_f64));
+  PTXBENCH_TRY_STATUS(find("ptxbench_softmax", kernels.softmax));
+  PTXBENCH_TRY_STATUS(find("ptxbench_gradient", kernels.gradient));
+  PTXBENCH_TRY_STATUS(find("ptxbench_scan", kernels.scan));
+  return bench;
+}
+
+DeviceWorkbench::~DeviceWorkbench() {
+  if (module_ != 0) static_cast<void>(client_.call(wire::UnloadModule{module_}));
+}
+
+template <class Params>
+Status DeviceWorkbench::launch(std::uint32_t kernel, wire::Dim3 grid, std::uint32_t threads, const Params& params) {
+  wire::Launch order;
+  order.kernel = kernel;
+  order.geometry.grid = grid;
+  order.geometry.block = {threads, 1, 1};
+  order.params.assign(reinterpret_cast<const char*>(&params), sizeof params);
+  PTXBENCH_TRY_STATUS(ask(client_, order));
+  return {};
+}
+
+template <class Params>
+Status DeviceWorkbench::multiply(std::uint32_t kernel, const Params& params, std::int64_t batches) {
+  return launch(kernel,
+                {blocks(params.n, trusted::kTileColumns), blocks(params.m, trusted::kTileRows),
+                 static_cast<std::uint32_t>(batches)},
+                trusted::kMatmulThreads, params);
+}
+
+Result<std::vector<double>> DeviceWorkbench::gemm(const Problem& problem, const InputSet& inputs,
+                                                  std::span<const std::uint32_t> rows) {
+  Memory memory(client_);
+  MatmulParams p{};
+  PTXBENCH_TRY(p.a, memory.upload(inputs.tensors[0].bytes));
+  PTXBENCH_TRY(p.b, memory.upload(inputs.tensors[1].bytes));
+  if (!rows.empty()) {
+    PTXBENCH_TRY(p.rows, memory.upload(std::as_bytes(rows)));
+  }
+  p.m = rows.empty() ? problem.m : static_cast<std::int64_t>(rows.size());
+  p.n = problem.n, p.k = problem.k;
+  p.a_row = p.k, p.a_column = 1, p.b_group = 1, p.b_row = 1, p.b_column = p.k, p.c_row = p.n, p.alpha = 1;
+  PTXBENCH_TRY(p.c, memory.alloc(p.m * p.n * sizeof(double)));
+  PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_bf16, p, 1));
+  return memory.download<double>(p.c, p.m * p.n);
+}
+
+Result<std::vector<double>> DeviceWorkbench::gemm_rows(const Problem& problem, const InputSet& inputs,
+                                                       std::span<const std::uint32_t> rows) {
+  if (problem.operation != schema::Operation::kGemmNt)
+    return fail(ErrorKind::kUnsupported, "single rows are recomputed for GEMM only");
+  for (const std::uint32_t row : rows)
+    if (row >= problem.m)
+      return fail(ErrorKind::kInvalidInput, fmt::format("row {} of a matrix with {} rows", row, problem.m));
+  if (rows.empty()) return std::vector<double>{};
+  return gemm(problem, inputs, rows);
+}
+
+namespace {
+
+// Products over a batch of query heads of one attention problem; the shapes that both passes need. Scores are
+// [heads, length, length]. Head h of the batch uses head h / group of K and V.
+struct Products {
+  std::int64_t length, dim, group;
+
+  // x[l, d] y[l, d]^T, x of the query heads, y of the K/V heads.
+  MatmulParams scores(std::uint64_t x, std::uint64_t y, std::uint64_t to, double alpha) const {
+    MatmulParams p{};
+    p.a = x, p.b = y, p.c = to, p.alpha = alpha;
+    p.m = p.n = length, p.k = dim;
+    p.a_batch = length * dim, p.a_row = dim, p.a_column = 1;
+    p.b_batch = length * dim, p.b_group = group, p.b_row = 1, p.b_column = dim;
+    p.c_batch = length * length, p.c_row = length;
+    return p;
+  }
+  // w[l, l] y[l, d], y of the K/V heads.
+  MatmulParams per_query(std::uint64_t w, std::uint64_t y, std::uint64_t to) const {
+    MatmulParams p = per_key(w, y, to, 0);
+    p.a_batch = length * length, p.a_row = length, p.a_column = 1;
+    p.b_batch = length * dim, p.b_group = group;
+    p.accumulate = 0;
+    return p;
+  }
+  // w[l, l]^T x[l, d] of the member-th query head of every group, added up per K/V head.
+  MatmulParams per_key(std::uint64_t w, std::uint64_t x, std::uint64_t to, std::int64_t member) const {
+    MatmulParams p{};
+    p.a = w + member * length * length * sizeof(double), p.b = x + member * length * dim * sizeof(std::uint16_t);
+    p.c = to, p.alpha = 1, p.accumulate = member > 0;
+    p.m = length, p.n = dim, p.k = length;
+    p.a_batch = group * length * length, p.a_row = 1, p.a_column = length;
+    p.b_batch = group * length * dim, p.b_group = 1, p.b_row = dim, p.b_column = 1;
+    p.c_batch = length * dim, p.c_row = dim;
+    return p;
+  }
+};
+
+// K/V heads whose scores fit together.
+std::int64_t heads_at_once(const AttentionShape& shape, std::uint64_t score_bytes, int buffers) {
+  const std::uint64_t group_bytes = shape.group() * shape.length * shape.length * sizeof(double) * buffers;
+  constexpr std::int64_t kMaxBatches = 65535;  // grid.z
+  return std::clamp<std::int64_t>(score_bytes / group_bytes, 1,
+                                  std::min(shape.batch * shape.kv_heads, kMaxBatches / shape.group()));
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<double>>> DeviceWorkbench::forward(const AttentionShape& shape, const InputSet& inputs) {
+  Memory memory(client_);
+  const std::int64_t kv_heads = shape.batch * shape.kv_heads, group = shape.group(), head = shape.length * shape.dim;
+  const std::int64_t step = heads_at_once(shape, score_bytes_, 1);
+  const Products products{shape.length, shape.dim, group};
+  const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
+  PTXBENCH_TRY(const std::uint64_t q, memory.upload(inputs.tensors[0].bytes));
+  PTXBENCH_TRY(const std::uint64_t k, memory.upload(inputs.tensors[1].bytes));
+  PTXBENCH_TRY(const std::uint64_t v, memory.upload(inputs.tensors[2].bytes));
+  PTXBENCH_TRY(const std::uint64_t o, memory.alloc(shape.query_elements() * sizeof(double)));
+  PTXBENCH_TRY(const std::uint64_t lse, memory.alloc(shape.rows() * sizeof(double)));
+  PTXBENCH_TRY(const std::uint64_t scores, memory.alloc(step * group * shape.length * shape.length * sizeof(double)));
+  for (std::int64_t first = 0; first < kv_heads; first += step) {
+    const std::int64_t count = std::min(step, kv_heads - first), heads = count * group, query = first * group;
+    const std::uint64_t kv_bytes = first * head * sizeof(std::uint16_t), q_bytes = kv_bytes * group;
+    PTXBENCH_TRY_STATUS(
+        multiply(kernels_.matmul_bf16, products.scores(q + q_bytes, k + kv_bytes, scores, scale), heads));
+    PTXBENCH_TRY_STATUS(
+        launch(kernels_.softmax, {static_cast<std::uint32_t>(heads * shape.length), 1, 1}, trusted::kRowThreads,
+               SoftmaxParams{scores, lse + query * shape.length * sizeof(double), shape.length, shape.causal ? 1 : 0}));
+    PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_f64,
+                                 products.per_query(scores, v + kv_bytes, o + query * head * sizeof(double)), heads));
+  }
+  std::vector<std::vector<double>> expected(2);
+  PTXBENCH_TRY(expected[0], memory.download<double>(o, shape.query_elements()));
+  PTXBENCH_TRY(expected[1], memory.download<double>(lse, shape.rows()));
+  return expected;
+}
+
+Result<std::vector<std::vector<double>>> DeviceWorkbench::backward(const AttentionShape& shape,
+                                                                   const InputSet& inputs) {
+  Memory memory(client_);
+  const std::int64_t kv_heads = shape.batch * shape.kv_heads, group = shape.group(), head = shape.length * shape.dim;
+  const std::int64_t step = heads_at_once(shape, score_bytes_, 2);
+  const Products products{shape.length, shape.dim, group};
+  const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
+  std::uint64_t in[6];  // Q, K, V, O, dO, L
+  for (int i = 0; i < 6; ++i) {
+    PTXBENCH_TRY(in[i], memory.upload(inputs.tensors[i].bytes));
+  }
+  PTXBENCH_TRY(const std::uint64_t d_q, memory.alloc(shape.query_elements() * sizeof(double)));
+  PTXBENCH_TRY(const std::uint64_t d_k, memory.alloc(shape.key_elements() * sizeof(double)));
+  PTXBENCH_TRY(const std::uint64_t d_v, memory.alloc(shape.key_elements() * sizeof(double)));
+  const std::uint64_t score_bytes = step * group * shape.length * shape.length * sizeof(double);
+  PTXBENCH_TRY(const std::uint64_t p, memory.alloc(score_bytes));
+  PTXBENCH_TRY(const std::uint64_t d_s, memory.alloc(score_bytes));
+  for (std::int64_t first = 0; first < kv_heads; first += step) {
+    const std::int64_t count = std::min(step, kv_heads - first), heads = count * group, query = first * group;
+    const std::uint64_t kv = first * head * sizeof(std::uint16_t), qs = kv * group, row = query * shape.length;
+    PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_bf16, products.scores(in[0] + qs, in[1] + kv, p, scale), heads));
+    PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_bf16, products.scores(in[4] + qs, in[2] + kv, d_s, 1), heads));
+    PTXBENCH_TRY_STATUS(launch(kernels_.gradient, {static_cast<std::uint32_t>(heads * shape.length), 1, 1},
+                               trusted::kRowThreads,
+                               GradientParams{p, d_s, in[3] + qs, in[4] + qs, in[5] + row * sizeof(float), shape.length,
+                                              shape.dim, shape.causal ? 1 : 0, scale}));
+    PTXBENCH_TRY_STATUS(
+        multiply(kernels_.matmul_f64, products.per_query(d_s, in[1] + kv, d_q + query * head * sizeof(double)), heads));
+    const std::uint64_t to = first * head * sizeof(double);
+    for (std::int64_t member = 0; member < group; ++member) {
+      PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_f64, products.per_key(d_s, in[0] + qs, d_k + to, member), count));
+      PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_f64, products.per_key(p, in[4] + qs, d_v + to, member), count));
+    }
+  }
+  std::vector<std::vector<double>> expected(3);
+  PTXBENCH_TRY(expected[0], memory.download<double>(d_q, shape.query_elements()));
+  PTXBENCH_TRY(expected[1], memory.download<double>(d_k, shape.key_elements()));
+  PTXBENCH_TRY(expected[2], memory.download<double>(d_v, shape.key_elements()));
+  return expected;
+}
+
+Result<std::vector<std::vector<double>>> DeviceWorkbench::reference(const Problem& problem, const InputSet& inputs) {
+  switch (problem.operation) {
+    case schema::Operation::kGemmNt: {
+      std::vector<std::vector<double>> expected(1);
+      PTXBENCH_TRY(expected[0], gemm(problem, inputs, {}));
+      return expected;
+    }
+    case schema::Operation::kAttentionForward: return forward(problem.attention, inputs);
+    case schema::Operation::kAttentionBackward: return backward(problem.attention, inputs);
+  }
+  return fail(ErrorKind::kUnsupported, "an operation that the judge has no reference for");
+}
+
+Result<ScanCounts> DeviceWorkbench::scan(schema::DType dtype, std::span<const std::byte> output) {
+  Memory memory(client_);
+  const bool wide = dtype == schema::DType::kFloat32;
+  const std::vector<std::uint64_t> zero(2);
+  ScanParams p{};
+  PTXBENCH_TRY(p.values, memory.upload(output));
+  PTXBENCH_TRY(p.counts, memory.upload(std::as_bytes(std::span(zero))));
+  p.elements = static_cast<std::int64_t>(output.size() / (wide ? 4 : 2));
+  p.is_f32 = wide;
+  p.poison = kPoison;
+  constexpr std::uint32_t kThreads = 256, kMostBlocks = 1024;
+  PTXBENCH_TRY_STATUS(launch(kernels_.scan, {std::min(kMostBlocks, blocks(p.elements, kThreads)), 1, 1}, kThreads, p));
+  PTXBENCH_TRY(const std::vector<std::uint64_t> counts, memory.download<std::uint64_t>(p.counts, 2));
+  return ScanCounts{counts[0], counts[1]};
+}
+
+}  // namespace ptxbench::judge

@@ -1,0 +1,190 @@
+// The judge's own kernels, on a trusted emulated device, against the references on the CPU. Both are FP64, so they agree
+// to the rounding of sums in another order.
+#include "ptxbench/judge/workbench.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "ptxbench/base/file.h"
+#include "ptxbench/base/subprocess.h"
+#include "ptxbench/judge/bf16.h"
+#include "ptxbench/judge/compare.h"
+
+namespace ptxbench::judge {
+namespace {
+
+using schema::Operation;
+
+constexpr std::uint64_t kSeed = 20261201;
+constexpr int kControlFd = 3, kAnswerMs = 60'000;
+
+// One emulator process for all tests of a suite.
+class WorkbenchTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto program = find_companion("ptxbench-device-emu");
+    ASSERT_TRUE(program.has_value()) << program.error().format();
+    wire::Connection ours, theirs;
+    ASSERT_TRUE(wire::make_pair(ours, theirs));
+    Command command;
+    command.argv = {program->string(), "--control-fd", std::to_string(kControlFd), "--memory", "256"};
+    command.stderr_to = OutputTo::inherit();
+    command.inherited = {{theirs.fd(), kControlFd}};
+    auto child = Child::start(command);
+    ASSERT_TRUE(child.has_value()) << child.error().format();
+    device = new Child(std::move(*child));
+    ours.set_timeout(kAnswerMs);
+    client = new wire::Client(std::move(ours));
+    const auto file = locate_trusted_kernels();
+    ASSERT_TRUE(file.has_value()) << file.error().format();
+    const auto image = read_file(*file);
+    ASSERT_TRUE(image.has_value());
+    auto created = DeviceWorkbench::create(*client, std::as_bytes(std::span(*image)));
+    ASSERT_TRUE(created.has_value()) << created.error().format();
+    bench = created->release();
+  }
+  static void TearDownTestSuite() {
+    delete bench;
+    if (client != nullptr) static_cast<void>(client->call(wire::Shutdown{}));
+    delete client;
+    delete device;
+  }
+
+  static inline Child* device = nullptr;
+  static inline wire::Client* client = nullptr;
+  static inline DeviceWorkbench* bench = nullptr;
+};
+
+InputSet inputs_of(const Problem& problem, Family family) {
+  return make_inputs(problem, {wire::Schedule::kLatest, std::vector<Family>(problem.units(), family)}, kSeed, 0, 1);
+}
+
+// Largest difference of an output over its largest value.
+void expect_equal(const std::vector<std::vector<double>>& got, const std::vector<std::vector<double>>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t output = 0; output < got.size(); ++output) {
+    ASSERT_EQ(got[output].size(), expected[output].size());
+    double scale = 0, worst = 0;
+    for (std::size_t i = 0; i < got[output].size(); ++i) {
+      ASSERT_TRUE(std::isfinite(got[output][i])) << "output " << output << " element " << i;
+      scale = std::max(scale, std::fabs(expected[output][i]));
+      worst = std::max(worst, std::fabs(got[output][i] - expected[output][i]));
+    }
+    EXPECT_GT(scale, 0) << "output " << output << " is all zeros: nothing is compared";
+    EXPECT_LE(worst, 1e-12 * scale) << "output " << output;
+  }
+}
+
+void compare_with_cpu(DeviceWorkbench& bench, const Problem& problem, Family family) {
+  const InputSet inputs = inputs_of(problem, family);
+  const auto got = bench.reference(problem, inputs);
+  ASSERT_TRUE(got.has_value()) << got.error().format();
+  expect_equal(*got, *CpuWorkbench(1).reference(problem, inputs));
+}
+
+Problem gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem;
+  problem.m = m, problem.n = n, problem.k = k;
+  return problem;
+}
+
+Problem attention(Operation operation, AttentionShape shape) {
+  Problem problem;
+  problem.operation = operation;
+  problem.attention = shape;
+  return problem;
+}
+
+TEST_F(WorkbenchTest, GemmOfWholeTilesAndOfRemainders) {
+  compare_with_cpu(*bench, gemm(64, 128, 32), Family::kNormal);
+  compare_with_cpu(*bench, gemm(67, 131, 37), Family::kSpikes);
+}
+
+TEST_F(WorkbenchTest, IntegersAreExact) {
+  const Problem problem = gemm(33, 40, 50);
+  const InputSet inputs = inputs_of(problem, Family::kInteger);
+  const auto got = bench->reference(problem, inputs);
+  ASSERT_TRUE(got.has_value()) << got.error().format();
+  EXPECT_EQ((*got)[0], (*CpuWorkbench(1).reference(problem, inputs))[0]);
+}
+
+TEST_F(WorkbenchTest, AttentionForward) {
+  for (const bool causal : {false, true})
+    compare_with_cpu(*bench, attention(Operation::kAttentionForward, {2, 2, 2, 48, 64, causal}), Family::kNormal);
+  compare_with_cpu(*bench, attention(Operation::kAttentionForward, {1, 2, 1, 40, 96, true}), Family::kWide);
+}
+
+TEST_F(WorkbenchTest, AttentionForwardWithSharedHeads) {
+  compare_with_cpu(*bench, attention(Operation::kAttentionForward, {2, 4, 2, 33, 64, true}), Family::kOffset);
+}
+
+TEST_F(WorkbenchTest, AttentionBackward) {
+  for (const bool causal : {false, true})
+    compare_with_cpu(*bench, attention(Operation::kAttentionBackward, {1, 2, 2, 40, 64, causal}), Family::kNormal);
+  compare_with_cpu(*bench, attention(Operation::kAttentionBackward, {1, 1, 1, 24, 128, true}), Family::kImpulse);
+}
+
+TEST_F(WorkbenchTest, AttentionBackwardWithSharedHeads) {
+  compare_with_cpu(*bench, attention(Operation::kAttentionBackward, {2, 4, 2, 33, 64, true}), Family::kOffset);
+}
+
+// With memory for one group of heads the batch is walked group by group; the result is the same.
+TEST_F(WorkbenchTest, LittleMemoryForScoresOnlyMeansMoreSteps) {
+  bench->set_score_bytes(1);
+  compare_with_cpu(*bench, attention(Operation::kAttentionForward, {2, 4, 2, 20, 64, false}), Family::kNormal);
+  compare_with_cpu(*bench, attention(Operation::kAttentionBackward, {2, 4, 2, 20, 64, false}), Family::kNormal);
+  bench->set_score_bytes(std::uint64_t{8} << 30);
+}
+
+// A fault is found exactly when its row is among those recomputed.
+TEST_F(WorkbenchTest, SampledRowsShowFaultsInThemAndNoOthers) {
+  const Problem problem = gemm(32, 24, 64);
+  const InputSet inputs = inputs_of(problem, Family::kNormal);
+  const auto exact = (*CpuWorkbench(1).reference(problem, inputs))[0];
+  const std::vector<std::uint32_t> rows = {30, 3, 17};
+  const auto sampled = bench->gemm_rows(problem, inputs, rows);
+  ASSERT_TRUE(sampled.has_value()) << sampled.error().format();
+  const auto failing_with_fault_in = [&](std::int64_t faulty) {
+    std::vector<std::uint16_t> output;
+    for (const std::uint32_t row : rows)
+      for (std::int64_t column = 0; column < problem.n; ++column)
+        output.push_back(bf16_from(exact[row * problem.n + column] * (row == faulty && column == 5 ? 1.5 : 1)));
+    const OutputView view{"C", schema::DType::kBFloat16, {3, problem.n}, std::as_bytes(std::span(output)), *sampled};
+    return figures_of(view, {{0, 3}}, false).strict_failing;
+  };
+  EXPECT_EQ(failing_with_fault_in(-1), 0);
+  EXPECT_EQ(failing_with_fault_in(3), 1);
+  EXPECT_EQ(failing_with_fault_in(4), 0);  // not sampled
+}
+
+TEST_F(WorkbenchTest, SampledRowsOutsideOfTheMatrixAreRefused) {
+  const Problem problem = gemm(4, 8, 16);
+  const std::vector<std::uint32_t> rows = {4};
+  EXPECT_FALSE(bench->gemm_rows(problem, inputs_of(problem, Family::kNormal), rows).has_value());
+}
+
+TEST_F(WorkbenchTest, ScanFindsEveryUnwrittenAndNonFiniteElement) {
+  std::vector<std::uint16_t> narrow(70'001, 0x3f80);
+  narrow[0] = narrow[70'000] = kPoison & 0xffff;
+  narrow[12'345] = 0x7f80;  // infinity
+  std::vector<float> wide(777, 1.0f);
+  wide[776] = std::bit_cast<float>(kPoison);
+  wide[3] = NAN;
+  CpuWorkbench cpu(1);
+  for (Workbench* each : {static_cast<Workbench*>(bench), static_cast<Workbench*>(&cpu)}) {
+    const auto bf16 = each->scan(schema::DType::kBFloat16, std::as_bytes(std::span(narrow)));
+    ASSERT_TRUE(bf16.has_value()) << bf16.error().format();
+    EXPECT_EQ(bf16->never_written, 2u);
+    EXPECT_EQ(bf16->non_finite, 3u);
+    const auto f32 = each->scan(schema::DType::kFloat32, std::as_bytes(std::span(wide)));
+    ASSERT_TRUE(f32.has_value()) << f32.error().format();
+    EXPECT_EQ(f32->never_written, 1u);
+    EXPECT_EQ(f32->non_finite, 2u);
+  }
+}
+
+}  // namespace
+}  // namespace ptxbench::judge
