@@ -57,6 +57,23 @@ TEST(Sass, CountsADisassembly) {
   EXPECT_EQ(counts.families.at("mma"), 0);
 }
 
+TEST(Sass, ReadsOffsetsAndWholeOpcodes) {
+  const std::vector<SassFunction> functions = read_disassembly(
+      "\t.section\t.text.first,\"ax\",@progbits\n"
+      "        /*0000*/                   LDC R1, c[0x0][0x28] ;\n"
+      "        /*0a70*/              @!P1 SYNCS.ARRIVE.TRANS64.A1T0 RZ, [UR5+0x38020], RZ ;\n"
+      "        /*10e0*/                   HGMMA.64x256x16.F32.BF16 R24, gdesc[UR16], R24, UP0 ;\n"
+      "        /*0xyz*/                   NOP ;\n        /**/ EXIT ;\n"
+      "\t.section\t.text.second,\"ax\",@progbits\n");
+  ASSERT_EQ(functions.size(), 2u);
+  ASSERT_EQ(functions[0].instructions.size(), 3u);
+  EXPECT_EQ(functions[0].instructions[1].offset, 0xa70u);
+  EXPECT_EQ(functions[0].instructions[1].opcode, "SYNCS.ARRIVE.TRANS64.A1T0");
+  EXPECT_EQ(functions[0].instructions[2].offset, 0x10e0u);
+  EXPECT_EQ(functions[0].instructions[2].opcode, "HGMMA.64x256x16.F32.BF16");
+  EXPECT_EQ(functions[1].name, "second");
+}
+
 TEST(Ptx, CountsPerFunction) {
   const auto counts = count_ptx(
       ".version 8.0\n.target sm_90a\n.address_size 64\n"

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
+#include <optional>
 
+#include "ptxbench/base/file.h"
 #include "ptxbench/base/subprocess.h"
 #include "ptxbench/toolchain/locate.h"
 
@@ -32,14 +34,21 @@ constexpr Opcode kOpcodes[] = {
 
 std::string_view first_word(std::string_view opcode) { return opcode.substr(0, opcode.find_first_of(". ;")); }
 
-// "        /*0080*/               @P0 BRA `(.L_x_1) ;" → "BRA"; empty if the line is no instruction.
-std::string_view opcode_of(std::string_view line) {
+struct Line {
+  std::uint32_t offset = 0;
+  std::string_view opcode;
+};
+
+// "        /*0080*/               @P0 BRA.U `(.L_x_1) ;" → {0x80, "BRA.U"}; none if the line is no instruction.
+std::optional<Line> instruction_of(std::string_view line) {
   const std::size_t open = line.find("/*");
-  if (open == std::string_view::npos || line.find_first_not_of(" \t") != open) return {};
+  if (open == std::string_view::npos || line.find_first_not_of(" \t") != open) return std::nullopt;
   const std::size_t close = line.find("*/", open);
-  if (close == std::string_view::npos || close == open + 2) return {};
-  for (char c : line.substr(open + 2, close - open - 2))
-    if (!std::isxdigit(static_cast<unsigned char>(c))) return {};
+  if (close == std::string_view::npos) return std::nullopt;
+  Line found;
+  const std::string_view digits = line.substr(open + 2, close - open - 2);
+  const auto [end, code] = std::from_chars(digits.begin(), digits.end(), found.offset, 16);
+  if (code != std::errc() || end != digits.end()) return std::nullopt;
   std::string_view rest = line.substr(close + 2);
   const auto skip_blanks = [&rest] { rest.remove_prefix(std::min(rest.find_first_not_of(" \t{"), rest.size())); };
   skip_blanks();
@@ -47,7 +56,9 @@ std::string_view opcode_of(std::string_view line) {
     rest.remove_prefix(std::min(rest.find(' '), rest.size()));
     skip_blanks();
   }
-  return first_word(rest);
+  found.opcode = rest.substr(0, rest.find_first_of(" ;"));
+  if (found.opcode.empty()) return std::nullopt;
+  return found;
 }
 
 }  // namespace
@@ -67,9 +78,8 @@ const std::vector<std::string>& sass_families() {
   return names;
 }
 
-StaticCounts count_disassembly(std::string_view text) {
-  StaticCounts counts;
-  for (const std::string& family : sass_families()) counts.families[family] = 0;
+std::vector<SassFunction> read_disassembly(std::string_view text) {
+  std::vector<SassFunction> functions;
   constexpr std::string_view kText = "\t.section\t.text.";
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -77,18 +87,28 @@ StaticCounts count_disassembly(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.starts_with(kText)) {
       const std::string_view rest = line.substr(kText.size());
-      counts.kernels.emplace_back().name = rest.substr(0, rest.find(','));
-      continue;
+      functions.emplace_back().name = rest.substr(0, rest.find(','));
+    } else if (const auto found = instruction_of(line); found && !functions.empty()) {
+      functions.back().instructions.push_back({found->offset, std::string(found->opcode)});
     }
-    const std::string_view opcode = opcode_of(line);
-    if (opcode.empty() || counts.kernels.empty()) continue;
-    KernelCounts& kernel = counts.kernels.back();
-    ++kernel.instructions;
-    const std::string_view family = sass_family(opcode);
-    if (family.empty()) continue;
-    ++kernel.families[std::string(family)];
-    ++kernel.opcodes[std::string(opcode)];
-    ++counts.families[std::string(family)];
+  }
+  return functions;
+}
+
+StaticCounts count_disassembly(std::string_view text) {
+  StaticCounts counts;
+  for (const std::string& family : sass_families()) counts.families[family] = 0;
+  for (const SassFunction& function : read_disassembly(text)) {
+    KernelCounts& kernel = counts.kernels.emplace_back();
+    kernel.name = function.name;
+    kernel.instructions = static_cast<std::int64_t>(function.instructions.size());
+    for (const SassInstruction& instruction : function.instructions) {
+      const std::string family(sass_family(instruction.opcode));
+      if (family.empty()) continue;
+      ++kernel.families[family];
+      ++kernel.opcodes[std::string(first_word(instruction.opcode))];
+      ++counts.families[family];
+    }
   }
   return counts;
 }
@@ -122,6 +142,21 @@ Result<StaticCounts> count_sass(const std::filesystem::path& cubin, SandboxMode 
   StaticCounts counts = count_disassembly(text);
   if (counts.kernels.empty()) return fail(ErrorKind::kInvalidInput, fmt::format("'{}' has no kernel", cubin.string()));
   return counts;
+}
+
+Result<std::vector<SassFunction>> sass_listing(const schema::Artifact& artifact, SandboxMode mode) {
+  const std::filesystem::path kept = artifact.folder / "kernel.sass";
+  std::string text;
+  if (auto bytes = read_file(kept)) {
+    text = std::move(*bytes);
+  } else {
+    PTXBENCH_TRY(text, disassemble(artifact.cubin(), mode));
+    static_cast<void>(write_file_atomic(kept, text));
+  }
+  std::vector<SassFunction> functions = read_disassembly(text);
+  if (functions.empty())
+    return fail(ErrorKind::kInvalidInput, fmt::format("'{}' has no kernel", artifact.cubin().string()));
+  return functions;
 }
 
 }  // namespace ptxbench::toolchain

@@ -1,4 +1,4 @@
-// Static instruction counts of machine code, by family, through nvdisasm.
+// Machine code through nvdisasm: listings by offset, and static instruction counts by family.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "ptxbench/base/result.h"
 #include "ptxbench/base/sandbox.h"
+#include "ptxbench/schema/artifact.h"
 
 namespace ptxbench::toolchain {
 
@@ -35,11 +36,25 @@ struct StaticCounts {
 std::string_view sass_family(std::string_view opcode);
 const std::vector<std::string>& sass_families();
 
-// Of nvdisasm's text output (nvdisasm -c).
+struct SassInstruction {
+  std::uint32_t offset = 0;  // bytes from the function's start
+  std::string opcode;        // with its modifiers: "HGMMA.64x256x16.F32.BF16"
+};
+struct SassFunction {
+  std::string name;                           // mangled
+  std::vector<SassInstruction> instructions;  // by offset
+};
+
+// Of nvdisasm's text output (nvdisasm -c). Lines that are no instructions are left out; the text may be anything.
+std::vector<SassFunction> read_disassembly(std::string_view text);
 StaticCounts count_disassembly(std::string_view text);
 
 // Disassembles a cubin in a sandbox and counts. kUnavailable when there is no nvdisasm ("not available").
 Result<std::string> disassemble(const std::filesystem::path& cubin, SandboxMode mode = SandboxMode::kAuto);
 Result<StaticCounts> count_sass(const std::filesystem::path& cubin, SandboxMode mode = SandboxMode::kAuto);
+
+// The listing of an artifact's cubin. Its text is kept beside the cubin ("kernel.sass"), so that only the first use of an
+// artifact starts nvdisasm; a folder that cannot be written costs time and nothing else.
+Result<std::vector<SassFunction>> sass_listing(const schema::Artifact& artifact, SandboxMode mode = SandboxMode::kAuto);
 
 }  // namespace ptxbench::toolchain
