@@ -103,6 +103,9 @@ TEST(GpuEvidence, CountsThatDoNotBelongAreErrors) {
     return joined ? std::string("joined") : joined.error().message;
   };
   EXPECT_THAT(error_of("gemm", {counted(64, 1, 32)}), HasSubstr("offset 0x40"));
+  wire::InstructionRecord callee = counted(0, 1, 32);
+  callee.function = "callee";
+  EXPECT_THAT(error_of("gemm", {callee}), HasSubstr("callee is not in the artifact's code"));
   EXPECT_THAT(error_of("gemm", {counted(8, 1, 32)}), HasSubstr("offset 0x8"));
   EXPECT_THAT(error_of("gemm2", {counted(0, 1, 32)}), HasSubstr("gemm2 is not in the artifact's code"));
   EXPECT_THAT(error_of("gemm", {}), HasSubstr("no instruction of kernel gemm was counted"));

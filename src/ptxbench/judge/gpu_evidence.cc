@@ -30,15 +30,30 @@ bool does_matrix_work(std::string_view family) {
   return family == "wgmma" || family == "mma" || family == "tcgen05.mma";
 }
 
-Status join_launch(const SassFunction& function, wire::LaunchRecord& launch) {
+const SassFunction* function_named(const std::vector<SassFunction>& listing, std::string_view name) {
+  for (const SassFunction& function : listing)
+    if (function.name == name) return &function;
+  return nullptr;
+}
+
+Result<const SassInstruction*> find_instruction(const std::vector<SassFunction>& listing,
+                                                const wire::LaunchRecord& launch,
+                                                const wire::InstructionRecord& record) {
+  const std::string& name = record.function.empty() ? launch.kernel : record.function;
+  const SassFunction* function = function_named(listing, name);
+  if (function == nullptr)
+    return fail(ErrorKind::kProtocol, fmt::format("{} is not in the artifact's code", demangle(name)));
+  if (const SassInstruction* instruction = instruction_at(*function, record.offset)) return instruction;
+  return fail(ErrorKind::kProtocol,
+              fmt::format("{} executed an instruction at offset 0x{:x}, where the artifact's code has none",
+                          demangle(name), record.offset));
+}
+
+Status join_launch(const std::vector<SassFunction>& listing, wire::LaunchRecord& launch) {
   launch.families.clear();
   launch.thread_instructions = launch.warp_instructions = 0;
   for (wire::InstructionRecord& record : launch.instructions) {
-    const SassInstruction* instruction = instruction_at(function, record.offset);
-    if (instruction == nullptr)
-      return fail(ErrorKind::kProtocol,
-                  fmt::format("kernel {} executed an instruction at offset 0x{:x}, where the artifact's code has none",
-                              demangle(launch.kernel), record.offset));
+    PTXBENCH_TRY(const SassInstruction* instruction, find_instruction(listing, launch, record));
     record.opcode = instruction->opcode;
     launch.thread_instructions += record.thread_instructions;
     launch.warp_instructions += record.warp_instructions;
@@ -59,15 +74,10 @@ Status join_launch(const SassFunction& function, wire::LaunchRecord& launch) {
 
 Status join_disassembly(const std::vector<SassFunction>& listing, std::vector<wire::LaunchRecord>& launches) {
   for (wire::LaunchRecord& launch : launches) {
-    const auto function = std::find_if(listing.begin(), listing.end(),
-                                       [&](const SassFunction& candidate) { return candidate.name == launch.kernel; });
-    if (function == listing.end())
-      return fail(ErrorKind::kProtocol,
-                  fmt::format("kernel {} is not in the artifact's code", demangle(launch.kernel)));
     if (launch.instructions.empty())
       return fail(ErrorKind::kUnavailable,
                   fmt::format("no instruction of kernel {} was counted", demangle(launch.kernel)));
-    PTXBENCH_TRY_STATUS(join_launch(*function, launch));
+    PTXBENCH_TRY_STATUS(join_launch(listing, launch));
   }
   return {};
 }
