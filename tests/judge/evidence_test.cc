@@ -35,7 +35,7 @@ schema::ExecutedLayer join(const char* task, schema::AxisValues axes, std::vecto
   const schema::Definition& definition = (*suite().find_task(task))->definition;
   for (const schema::Axis& axis : definition.axes)
     if (axis.constant) axes[axis.name] = *axis.constant;
-  return *join_evidence(definition, axes, "hopper", runs, counts, rules);
+  return *join_evidence(definition, axes, "hopper", runs, counts, rules, {"emulator", ""});
 }
 
 constexpr std::uint64_t kGemmFlops = 2ull * 128 * 7168 * 5120;
@@ -148,6 +148,26 @@ TEST(Evidence, NoLaunchFails) {
   const auto layer = join("gemm_n7168_k5120", {{"M", 128}}, {{}});
   EXPECT_EQ(layer.state, LayerState::kFailed);
   EXPECT_EQ(layer.message, "no kernel was launched");
+}
+
+TEST(Evidence, AGpuKnowsOpcodesAndNoBytes) {
+  wire::LaunchRecord work = launch({{"wgmma", 128, kGemmFlops, 0}, {"tma", 1, 0, 0}});
+  wire::InstructionRecord record;
+  record.opcode = "HGMMA.64x256x16.F32.BF16";
+  record.warp_instructions = 4, record.thread_instructions = 128;
+  work.instructions = {record, record};
+  work.instructions[1].offset = 16;
+  const schema::Definition& definition = (*suite().find_task("gemm_n7168_k5120"))->definition;
+  const auto layer = join_evidence(definition, {{"M", 128}, {"N", 7168}, {"K", 5120}}, "hopper", {{work, work}}, {},
+                                   RuleSet::kStrict, {"CUPTI SASS metrics", "not counted"});
+  ASSERT_TRUE(layer);
+  EXPECT_EQ(layer->source, "CUPTI SASS metrics");
+  EXPECT_EQ(layer->bytes_note, "not counted");
+  EXPECT_FALSE(layer->target_bytes_share);
+  for (const auto& family : layer->families) EXPECT_FALSE(family.bytes) << family.family;
+  ASSERT_EQ(layer->opcodes.size(), 1u);
+  EXPECT_EQ(layer->opcodes[0].places, 2) << "two places in the code, executed by two launches";
+  EXPECT_EQ(layer->opcodes[0].thread_instructions, 512u);
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ struct EvaluateRequest {
   BuildEvidence build;
   // Programs, shim folder and limits; evaluate() fills artifact, arguments and schedule.
   RunRequest run;
+  // Told the outputs of every run whose run() came back in order, for comparison with another device; may be empty.
+  std::function<void(int run, const std::vector<std::vector<std::byte>>&)> keep_outputs;
   // Told what is about to happen ("reference", "run 1 of 2", ...); may be empty.
   std::function<void(std::string_view)> progress;
 };

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ptxbench/schema/expression.h"
+#include "ptxbench/toolchain/sass.h"
 
 namespace ptxbench::judge {
 namespace {
@@ -130,6 +132,30 @@ schema::LaunchEvidence launch_evidence(const wire::LaunchRecord& launch, int run
   return evidence;
 }
 
+// The opcodes of the families, over all launches of a run, in the order of the code.
+std::vector<schema::OpcodeCount> sum_opcodes(const std::vector<wire::LaunchRecord>& launches) {
+  std::vector<schema::OpcodeCount> counts;
+  std::set<std::pair<std::string, std::uint32_t>> seen;  // several launches of one kernel execute the same places
+  for (const wire::LaunchRecord& launch : launches)
+    for (const wire::InstructionRecord& record : launch.instructions) {
+      const std::string family(toolchain::sass_family(record.opcode));
+      if (family.empty() || record.warp_instructions == 0) continue;
+      auto it = std::find_if(counts.begin(), counts.end(),
+                             [&](const schema::OpcodeCount& count) { return count.opcode == record.opcode; });
+      if (it == counts.end()) it = counts.insert(counts.end(), {family, record.opcode, 0, 0, 0});
+      it->places += seen.emplace(record.function.empty() ? launch.kernel : record.function, record.offset).second;
+      it->warp_instructions += record.warp_instructions;
+      it->thread_instructions += record.thread_instructions;
+    }
+  return counts;
+}
+
+void forget_bytes(schema::ExecutedLayer& layer) {
+  for (InstructionCount& count : layer.families) count.bytes.reset();
+  for (schema::LaunchEvidence& launch : layer.launches)
+    for (InstructionCount& count : launch.families) count.bytes.reset();
+}
+
 std::vector<std::string> limits_of_the_evidence(std::size_t dropped) {
   std::vector<std::string> limits = {
       "that the outputs depend on the target instructions: their work is counted, what a kernel does with it is not",
@@ -155,7 +181,8 @@ std::uint64_t compulsory_bytes(const schema::Definition& definition, const schem
 Result<schema::ExecutedLayer> join_evidence(const schema::Definition& definition, const schema::AxisValues& axes,
                                             const std::string& target,
                                             const std::vector<std::vector<wire::LaunchRecord>>& launches,
-                                            const StaticCounts& statics, schema::RuleSet rules) {
+                                            const StaticCounts& statics, schema::RuleSet rules,
+                                            const CountSource& source) {
   const schema::TaskExtension& extension = *definition.extension;
   const auto named = extension.target_families.find(target);
   if (named == extension.target_families.end())
@@ -163,6 +190,8 @@ Result<schema::ExecutedLayer> join_evidence(const schema::Definition& definition
                 fmt::format("{}: names no instruction families for target '{}'", definition.name, target));
   PTXBENCH_TRY(const std::int64_t required, schema::evaluate_expression(extension.required_flops, axes));
   schema::ExecutedLayer layer;
+  layer.source = source.name;
+  layer.bytes_note = source.bytes_note;
   layer.required_flops = static_cast<std::uint64_t>(std::max<std::int64_t>(required, 0));
   layer.flops_formula = extension.required_flops;
   layer.compulsory_bytes = compulsory_bytes(definition, axes);
@@ -185,8 +214,9 @@ Result<schema::ExecutedLayer> join_evidence(const schema::Definition& definition
     layer.strict_passed &= strict;
     if (run == 0 || done < layer.target_flops_share) {
       layer.target_flops_share = done;
-      layer.target_bytes_share = share(target_bytes(counts), layer.compulsory_bytes);
+      if (source.bytes_note.empty()) layer.target_bytes_share = share(target_bytes(counts), layer.compulsory_bytes);
       layer.families = counts;
+      layer.opcodes = sum_opcodes(launches[run]);
     }
     for (std::size_t i = 0; i < launches[run].size(); ++i) {
       if (i < kLaunchesKept)
@@ -195,6 +225,7 @@ Result<schema::ExecutedLayer> join_evidence(const schema::Definition& definition
     }
   }
   if (launches.empty()) layer.message = "no run was counted";
+  if (!source.bytes_note.empty()) forget_bytes(layer);
   const bool passed = rules == schema::RuleSet::kStrict ? layer.strict_passed : layer.paper_passed;
   layer.state = passed ? schema::LayerState::kPassed : schema::LayerState::kFailed;
   layer.not_checked = limits_of_the_evidence(dropped);

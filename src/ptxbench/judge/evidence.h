@@ -29,12 +29,19 @@ struct StaticCounts {
   std::map<std::string, std::int64_t> sass, ptx;  // per family; empty: not read
 };
 
+// Who counted.
+struct CountSource {
+  std::string name;        // "emulator", "CUPTI SASS metrics"
+  std::string bytes_note;  // why the bytes of bulk copies are not known; empty: they are
+};
+
 // launches[r]: those of run r. The state is passed or failed under `rules`. An Error means that the definition's formula
 // or target is broken.
 Result<schema::ExecutedLayer> join_evidence(const schema::Definition& definition, const schema::AxisValues& axes,
                                             const std::string& target,
                                             const std::vector<std::vector<wire::LaunchRecord>>& launches,
-                                            const StaticCounts& counts, schema::RuleSet rules);
+                                            const StaticCounts& counts, schema::RuleSet rules,
+                                            const CountSource& source);
 
 // Bytes of all inputs read once and all outputs written once.
 std::uint64_t compulsory_bytes(const schema::Definition& definition, const schema::AxisValues& axes);

@@ -23,7 +23,7 @@ struct InstructionCount {
   std::optional<std::uint64_t> bytes = 0;
 };
 
-// One opcode of a family, over all launches of the deciding run. On the emulator the opcode is PTX, on a GPU SASS.
+// One SASS opcode of a family, over all launches of the deciding run. GPU only: the emulator executes PTX.
 struct OpcodeCount {
   std::string family, opcode;  // "wgmma", "HGMMA.64x256x16.F32.BF16"
   std::int64_t places = 0;     // instructions in the code that executed
