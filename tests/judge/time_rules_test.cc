@@ -131,7 +131,7 @@ TEST(TimeRules, EveryMissingOrContradictingStepIsVoid) {
        [](TimingData& d) {
          for (auto& call : d.candidate) call.wall_ns = 3'000'000;
        }},
-      {"a call took 0.5000 ms, and no NVIDIA H200 can do the task in less than 0.5617 ms",
+      {"a call took 0.5000 ms, and no NVIDIA H200 can do the task in less than 0.5616 ms",
        [](TimingData& d) {
          d.candidate[12] = call_of({{0, 0.5}}, 0.5);
        }},

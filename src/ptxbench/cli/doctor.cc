@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "ptxbench/cli/command.h"
+#include "ptxbench/judge/evaluate_gpu.h"
 #include "ptxbench/judge/runner.h"
 #include "ptxbench/judge/suite.h"
 #include "ptxbench/toolchain/locate.h"
@@ -50,7 +51,15 @@ int doctor() {
 
   fmt::print("Devices\n");
   fmt::print("  ok      emulator         {} host threads\n", std::thread::hardware_concurrency());
-  fmt::print("  absent  gpu              this build has no GPU device process; verdicts say \"not measured\"\n");
+  if (const auto gpu = judge::find_gpu(0)) {
+    part("gpu", gpu->program);
+    std::error_code ignored;
+    if (std::filesystem::exists(judge::quarantine_file(*gpu), ignored))
+      fmt::print("          quarantined after a failed health check; ptxbench doctor --clear-quarantine lifts it\n");
+  } else {
+    fmt::print("  absent  gpu              {}; kernels run on the emulator\n", gpu.error().message);
+    for (const std::string& note : gpu.error().notes) fmt::print("          {}\n", note.substr(0, note.find('\n')));
+  }
 
   fmt::print("{}\n", missing == 0 ? "Everything that is needed is here."
                                   : fmt::format("{} needed piece{} missing.", missing, missing == 1 ? " is" : "s are"));
@@ -62,7 +71,12 @@ int doctor() {
 void add_doctor(CLI::App& app, int& exit_code) {
   CLI::App* command =
       add_command(app, "doctor", "Names every tool and library that was found or missed", "ptxbench doctor");
-  command->callback([&exit_code] { exit_code = doctor(); });
+  auto clear = std::make_shared<bool>(false);
+  command->add_flag("--clear-quarantine", *clear, "Take GPUs back that failed their health check after a hang");
+  command->callback([&exit_code, clear] {
+    if (*clear) fmt::print("{} GPUs taken back\n", judge::clear_quarantine());
+    exit_code = doctor();
+  });
 }
 
 }  // namespace ptxbench::cli

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "ptxbench/agent/packs.h"
@@ -12,6 +13,7 @@
 #include "ptxbench/cli/render.h"
 #include "ptxbench/judge/build_evidence.h"
 #include "ptxbench/judge/evaluate.h"
+#include "ptxbench/judge/evaluate_gpu.h"
 #include "ptxbench/judge/suite.h"
 #include "ptxbench/schema/trace.h"
 #include "ptxbench/toolchain/build.h"
@@ -55,14 +57,32 @@ Result<std::vector<std::filesystem::path>> pack_headers(const std::string& targe
   return std::move(prompt.include_folders);
 }
 
-Status check_device(const Options& options) {
-  if (options.device == "gpu")
-    return fail(ErrorKind::kUnavailable, "--device gpu: this build has no GPU device process",
-                "use --device emu, the emulated GPU");
-  if (options.target == "blackwell")
-    return fail(ErrorKind::kUnsupported, "--target blackwell: the emulated GPU executes Hopper only so far",
-                "use --target hopper");
-  return {};
+// CLI11's convention: empty when it is well formed.
+std::string is_numbered_gpu(const std::string& text) {
+  const bool good = text.starts_with("gpu:") && text.size() > 4 && text.size() < 8 &&
+                    text.find_first_not_of("0123456789", 4) == std::string::npos;
+  return good ? "" : fmt::format("'{}' is none of auto, emu, gpu, gpu:N", text);
+}
+
+struct Device {
+  std::optional<judge::DeviceProgram> gpu;  // none: the emulator
+};
+
+// auto is the emulator: a GPU is taken when it is asked for.
+Result<Device> choose_device(const Options& options) {
+  if (!options.device.starts_with("gpu")) {
+    if (options.target == "blackwell")
+      return fail(ErrorKind::kUnsupported, "--target blackwell: the emulated GPU executes Hopper only so far",
+                  "use --target hopper");
+    return Device{};
+  }
+  int number = 0;
+  if (options.device != "gpu") {
+    const std::string_view digits = std::string_view(options.device).substr(4);
+    std::from_chars(digits.begin(), digits.end(), number);  // at most three digits, by is_numbered_gpu
+  }
+  PTXBENCH_TRY(judge::DeviceProgram gpu, judge::find_gpu(number));
+  return Device{std::move(gpu)};
 }
 
 // One line, appended in one write: lines of evaluations that run at the same time do not mix.
@@ -82,9 +102,12 @@ Status append_trace(const std::string& file, const schema::Verdict& verdict, con
 }
 
 Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progress& progress) {
-  PTXBENCH_TRY_STATUS(check_device(options));
+  PTXBENCH_TRY(const Device device, choose_device(options));
+  judge::DevicePool pool;
+  if (device.gpu) pool.prepare(*device.gpu);  // its context is made while the candidate is compiled
   PTXBENCH_TRY(const judge::Suite suite, load());
-  PTXBENCH_TRY(const auto choices, suite.choose(options.task, options.workload.empty() ? "emu" : options.workload));
+  const std::string selector = !options.workload.empty() ? options.workload : device.gpu ? "full" : "emu";
+  PTXBENCH_TRY(const auto choices, suite.choose(options.task, selector));
   PTXBENCH_TRY(const schema::GpuTarget target, schema::parse_gpu_target(options.target));
 
   judge::EvaluateRequest request;
@@ -110,7 +133,8 @@ Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progre
     request.definition = choice.task->definition;
     request.workload = *choice.workload;
     request.full_task = choice.task->definition.name == options.task ? "" : options.task;
-    PTXBENCH_TRY(schema::Verdict verdict, judge::evaluate(request, judge::run_candidate));
+    PTXBENCH_TRY(schema::Verdict verdict, device.gpu ? judge::evaluate_on_gpu(request, *device.gpu, pool)
+                                                     : judge::evaluate(request, judge::run_candidate));
     if (!options.trace.empty() && verdict.status() != schema::VerdictStatus::kInfraError)
       PTXBENCH_TRY_STATUS(append_trace(options.trace, verdict, request.workload, options.file));
     verdicts.push_back(std::move(verdict));
@@ -150,9 +174,9 @@ void add_eval(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"hopper", "blackwell"}))
       ->capture_default_str();
   command->add_option("--workload", options->workload,
-                      "A UUID, or emu (the small ones), full, all; by default emu on the emulator");
-  command->add_option("--device", options->device, "Where kernels run; auto: a GPU if there is one")
-      ->check(CLI::IsMember({"auto", "emu", "gpu"}))
+                      "A UUID, or emu (the small ones), full, all; by default emu on the emulator, full on a GPU");
+  command->add_option("--device", options->device, "Where kernels run: emu, gpu, gpu:N; auto is emu")
+      ->check(CLI::IsMember({"auto", "emu", "gpu"}) | CLI::Validator(is_numbered_gpu, "gpu:N"))
       ->capture_default_str();
   command->add_option("--rules", options->rules, "Rule set that decides; both are computed")
       ->check(CLI::IsMember({"strict", "paper"}))

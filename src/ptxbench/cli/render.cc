@@ -18,7 +18,10 @@ class Page {
   void layer(std::string_view name, LayerState state) {
     std::string shown(to_string(state));
     std::replace(shown.begin(), shown.end(), '_', ' ');
-    const int shade = state == LayerState::kPassed ? 32 : state == LayerState::kFailed ? 31 : 90;
+    const int shade = state == LayerState::kPassed   ? 32
+                      : state == LayerState::kFailed ? 31
+                      : state == LayerState::kVoid   ? 33
+                                                     : 90;
     heading_ = fmt::format("{:<10}{}  ", name, paint(fmt::format("{:<12}", shown), shade));
   }
   void line(std::string_view text) {
@@ -163,6 +166,12 @@ void render_executed(Page& page, const ExecutedLayer& layer) {
     if (count.target) line += "  (target)";
     page.line(line);
   }
+  for (const OpcodeCount& count : layer.opcodes)
+    page.line(fmt::format("  {}: {} places, {} warp and {} predicate-true thread instructions", count.opcode,
+                          count.places, grouped(count.warp_instructions), grouped(count.thread_instructions)));
+  if (!layer.source.empty() && layer.source != "emulator")
+    page.line(fmt::format("counted by {}{}{}", layer.source,
+                          layer.bytes_note.empty() ? "" : "; bytes not known: ", layer.bytes_note));
   page.close();
 }
 
@@ -189,6 +198,8 @@ std::string render(const schema::Verdict& verdict, bool colour) {
   if (!fields.fast.message.empty()) page.lines(fields.fast.message);
   page.close();
   page.raw(fmt::format("\n{:.1f} s in all", fields.seconds));
+  for (const Phase& phase : fields.phases)
+    page.raw(fmt::format("{}{} {:.0f} ms", &phase == &fields.phases.front() ? ": " : ", ", phase.name, phase.ms));
   if (!fields.sandbox.empty()) page.raw(", sandbox: " + fields.sandbox);
   if (fields.seed) page.raw(fmt::format(", seed {}", *fields.seed));
   page.raw("\n");

@@ -28,6 +28,7 @@ BuildEvidence from(const toolchain::Built& built) {
   evidence.artifact_hash = artifact.hash;
   evidence.source_hash = artifact.source_sha256;
   evidence.library = artifact.library();
+  evidence.artifact = artifact;
   evidence.layer.cached = built.cached;
   evidence.layer.seconds = built.cached ? 0 : built.seconds;
   for (const schema::KernelResources& kernel : artifact.kernels)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ptxbench/base/check.h"
 #include "ptxbench/judge/host_process.h"
 #include "ptxbench/judge/runner_modules.h"
 
@@ -89,6 +90,18 @@ Status CandidateSession::place_tensor(const RunTensor& tensor) {
   }
   tensors_.push_back({tensor.name, argument.address, bytes, tensor.output, tensor.poison});
   arguments_.push_back(std::move(argument));
+  return {};
+}
+
+Status CandidateSession::write_inputs(const std::vector<HostTensor>& inputs) {
+  auto input = inputs.begin();
+  for (const PlacedTensor& tensor : tensors_) {
+    if (tensor.output) continue;
+    PTXBENCH_CHECK(input != inputs.end() && input->bytes.size() == tensor.bytes, "input '{}' does not fit",
+                   tensor.name);
+    PTXBENCH_TRY_STATUS(device_.call(wire::WriteMemory{tensor.address, tensor.bytes, 0}, input->bytes));
+    ++input;
+  }
   return {};
 }
 

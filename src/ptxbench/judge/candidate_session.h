@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptxbench/judge/device_process.h"
+#include "ptxbench/judge/inputs.h"
 #include "ptxbench/judge/runner.h"
 #include "ptxbench/wire/host_orders.h"
 
@@ -42,6 +43,8 @@ class CandidateSession {
   // reply.
   Result<wire::RunReply> replay(const ReplayOrder& order);
 
+  // One for each input tensor, in call order.
+  Status write_inputs(const std::vector<HostTensor>& inputs);
   Status poison_outputs();
   Result<std::vector<std::vector<std::byte>>> read_outputs();
 

@@ -124,6 +124,7 @@ bool Draft::accept_build() {
     case BuildEvidence::Outcome::kBuilt:
       fields_.compile.state = LayerState::kPassed;
       fields_.compile.message.clear();
+      fields_.status = VerdictStatus::kPassed;  // until something ends the evaluation
       return true;
     case BuildEvidence::Outcome::kCompileError: end(VerdictStatus::kCompileError, build.message); break;
     case BuildEvidence::Outcome::kPolicyViolation: end(VerdictStatus::kPolicyViolation, build.message); break;
@@ -223,7 +224,6 @@ void Draft::void_executed(std::string source, std::string reason) {
 }
 
 Result<schema::Verdict> Draft::finish() {
-  if (!ended_) fields_.status = VerdictStatus::kPassed;
   fields_.seconds = std::chrono::duration<double>(Clock::now() - start_).count() + fields_.compile.seconds;
   auto verdict = schema::Verdict::create(fields_);
   // Our own fault, and not the candidate's.

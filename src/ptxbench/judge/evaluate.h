@@ -12,6 +12,7 @@
 
 #include "ptxbench/base/result.h"
 #include "ptxbench/judge/runner.h"
+#include "ptxbench/schema/artifact.h"
 #include "ptxbench/schema/definition.h"
 #include "ptxbench/schema/verdict.h"
 
@@ -26,6 +27,7 @@ struct BuildEvidence {
   std::string artifact_hash;   // of the sealed artifact (kBuilt)
   std::string source_hash;
   std::filesystem::path library;                    // kernel.so (kBuilt)
+  schema::Artifact artifact;                        // kBuilt
   std::map<std::string, std::int64_t> static_sass;  // instruction counts per family; empty: not read
   std::map<std::string, std::int64_t> static_ptx;
   std::vector<schema::ToolVersion> versions;

@@ -1,0 +1,220 @@
+#include "ptxbench/judge/evaluate_gpu.h"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <new>
+
+#include "ptxbench/base/file.h"
+#include "ptxbench/judge/candidate_session.h"
+#include "ptxbench/judge/compare.h"
+#include "ptxbench/judge/draft.h"
+#include "ptxbench/judge/gpu_evidence.h"
+#include "ptxbench/toolchain/build.h"
+#include "ptxbench/wire/device_environment.h"
+
+namespace ptxbench::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using schema::VerdictStatus;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kToolLimit{20};
+constexpr char kCounter[] = "CUPTI SASS metrics";
+constexpr char kNoBytes[] = "a GPU counts instructions, not the bytes that they move";
+
+fs::path quarantine_folder() { return toolchain::default_cache_folder() / "quarantine"; }
+
+// The device program with one of its stand-alone options.
+Result<Finished> ask(const DeviceProgram& gpu, const char* option) {
+  Command command;
+  command.argv = {gpu.program.string(), option};
+  command.argv.insert(command.argv.end(), gpu.arguments.begin(), gpu.arguments.end());
+  command.environment = gpu.environment;
+  command.stdout_to = command.stderr_to = OutputTo::capture(16 << 10);
+  return run(command, kToolLimit);
+}
+
+class GpuEvaluation {
+ public:
+  GpuEvaluation(const DeviceProgram& gpu, DevicePool& pool, Draft& draft)
+      : gpu_(gpu), pool_(pool), draft_(draft), request_(draft.request()) {}
+  Status run();
+
+ private:
+  Status open();
+  bool run_once(const RunPlan& plan, int run);
+  Result<RunOutcome> execute(const RunPlan& plan, int run, const InputSet& inputs);
+  Result<bool> compare(const RunPlan& plan, const InputSet& inputs, const std::vector<std::vector<double>>& expected,
+                       int run);
+  Status count();
+  void look_after_a_hang();
+  void infrastructure(const Error& error) { draft_.end(VerdictStatus::kInfraError, error.message); }
+
+  const DeviceProgram& gpu_;
+  DevicePool& pool_;
+  Draft& draft_;
+  const EvaluateRequest& request_;
+  std::optional<CandidateSession> session_;
+};
+
+Status GpuEvaluation::open() {
+  PTXBENCH_TRY(DeviceProcess device, pool_.take(gpu_));
+  draft_.fields().device = "gpu: " + device.hello().info.name;
+  RunRequest request = request_.run;
+  request.artifact = request_.build.library;
+  request.arguments = draft_.arguments({});
+  PTXBENCH_TRY(session_, CandidateSession::open(std::move(device), std::move(request)));
+  if (auto state = session_->device().call(wire::GetTelemetry{}))
+    draft_.fields().versions.push_back({"driver", state->driver_version});
+  return {};
+}
+
+Result<RunOutcome> GpuEvaluation::execute(const RunPlan& plan, int run, const InputSet& inputs) {
+  PTXBENCH_TRY_STATUS(session_->write_inputs(inputs.tensors));
+  if (run == 0) return session_->run();
+  PTXBENCH_TRY_STATUS(session_->poison_outputs());
+  Result<wire::RunReply> reply = session_->replay({wire::ReplayMode::kCheck, plan.schedule, 0});
+  RunOutcome outcome;
+  outcome.sandbox = draft_.fields().sandbox;
+  if (!reply && reply.error().kind == ErrorKind::kTimeout) {
+    outcome.end = HostEnd::kDeviceTimeout;
+    return outcome;
+  }
+  if (!reply) return fail(std::move(reply).error());
+  outcome.launches = std::move(reply->launches);
+  outcome.sticky_error = reply->sticky_code;
+  outcome.sticky_message = std::move(reply->sticky_message);
+  return outcome;
+}
+
+Result<bool> GpuEvaluation::compare(const RunPlan& plan, const InputSet& inputs,
+                                    const std::vector<std::vector<double>>& expected, int run) {
+  PTXBENCH_TRY(const auto outputs, session_->read_outputs());
+  const auto& specs = request_.definition.outputs;
+  std::vector<OutputView> views;
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    views.push_back({specs[i].name, specs[i].dtype, schema::extents(specs[i], draft_.axes()), outputs[i], expected[i]});
+  if (request_.keep_outputs) request_.keep_outputs(run, outputs);
+  return draft_.phase("comparison",
+                      [&] { return draft_.take_families(compare_run(draft_.problem(), plan, inputs, views, run)); });
+}
+
+// False when the evaluation ends with this run.
+bool GpuEvaluation::run_once(const RunPlan& plan, int run) {
+  const Problem& problem = draft_.problem();
+  const InputSet inputs =
+      draft_.phase("inputs", [&] { return make_inputs(problem, plan, draft_.seed(), run, request_.threads); });
+  auto reference = std::async(std::launch::async, [&] { return make_reference(problem, inputs, request_.threads); });
+  const Clock::time_point start = Clock::now();
+  const Result<RunOutcome> outcome =
+      draft_.phase(run == 0 ? "first run" : "replays", [&] { return execute(plan, run, inputs); });
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const std::vector<std::vector<double>> expected = draft_.phase("reference", [&] { return reference.get(); });
+  if (!outcome) {
+    infrastructure(outcome.error());
+    return false;
+  }
+  // A GPU has one order of its own; the emulator's schedules do not exist there.
+  if (!draft_.take_run(*outcome, "hardware", seconds)) {
+    look_after_a_hang();
+    return false;
+  }
+  const Result<bool> good = compare(plan, inputs, expected, run);
+  if (!good) infrastructure(good.error());
+  return good && *good;
+}
+
+// After a TIMEOUT: did the candidate hang, or is the device ill?
+void GpuEvaluation::look_after_a_hang() {
+  if (draft_.fields().status != VerdictStatus::kTimeout) return;
+  session_.reset();
+  const Result<Finished> health = ask(gpu_, "--health");
+  if (health && health->exit.ok()) return;
+  const std::string why = health ? health->err.bytes + " (it " + health->exit.describe() + ")" : health.error().message;
+  std::error_code ignored;
+  fs::create_directories(quarantine_folder(), ignored);
+  static_cast<void>(write_file_atomic(quarantine_file(gpu_), why));
+  draft_.fields().correct.state = schema::LayerState::kNotReached;
+  draft_.fields().correct.failure.reset();
+  draft_.end(VerdictStatus::kInfraError,
+             "after the candidate's kernel did not end, the GPU failed its health check and is quarantined: " + why);
+}
+
+Status GpuEvaluation::count() {
+  PTXBENCH_TRY_STATUS(session_->poison_outputs());
+  Result<wire::RunReply> reply = session_->replay({wire::ReplayMode::kCount, wire::Schedule::kLatest, 0});
+  if (!reply) return draft_.void_executed(kCounter, reply.error().message), Status();
+  if (!reply->void_reason.empty()) return draft_.void_executed(kCounter, reply->void_reason), Status();
+  const auto listing = toolchain::sass_listing(request_.build.artifact);
+  if (!listing) return draft_.void_executed(kCounter, listing.error().message), Status();
+  if (const Status joined = join_disassembly(*listing, reply->launches); !joined)
+    return draft_.void_executed(kCounter, joined.error().message), Status();
+  PTXBENCH_TRY(const bool executed, draft_.judge_executed({reply->launches}, {kCounter, kNoBytes}));
+  if (!executed) return {};
+  draft_.fields().fast.state = schema::LayerState::kNotMeasured;
+  draft_.fields().fast.message = "not measured: this version of ptxbench counts on a GPU and does not time";
+  return {};
+}
+
+Status GpuEvaluation::run() {
+  PTXBENCH_TRY(const std::vector<RunPlan> plans,
+               plan_runs(draft_.problem(), request_.definition.extension->families, draft_.seed()));
+  if (!draft_.accept_build()) return {};
+  if (const Status opened = draft_.phase("device", [&] { return open(); }); !opened)
+    return infrastructure(opened.error()), Status();
+  for (std::size_t run = 0; run < plans.size(); ++run) {
+    draft_.say(fmt::format("run {} of {}", run + 1, plans.size()));
+    if (!run_once(plans[run], static_cast<int>(run))) break;
+  }
+  draft_.finish_correct(plans.size());
+  if (draft_.ended()) return {};
+  draft_.say("counting");
+  PTXBENCH_TRY_STATUS(draft_.phase("counting", [&] { return count(); }));
+  session_->close();
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceProgram> find_gpu(int number) {
+  DeviceProgram gpu;
+  auto program = find_companion("ptxbench-device-gpu");
+  if (!program)
+    return fail(ErrorKind::kUnavailable, "this build has no GPU device process (ptxbench-device-gpu)",
+                "build all programs, or use --device emu, the emulated GPU");
+  gpu.program = std::move(*program);
+  gpu.arguments = {"--device", std::to_string(number)};
+  gpu.environment = wire::device_environment();
+  PTXBENCH_TRY(const Finished probe, ask(gpu, "--probe"));
+  if (probe.exit.ok()) return gpu;
+  Error error{ErrorKind::kUnavailable, "no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
+  error.notes = {probe.out.bytes + probe.err.bytes};
+  return fail(std::move(error));
+}
+
+Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, const DeviceProgram& gpu, DevicePool& pool) {
+  if (const auto note = read_file(quarantine_file(gpu)))
+    return fail(ErrorKind::kUnavailable, "the GPU is quarantined since it failed its health check: " + *note,
+                "see that it works, then: ptxbench doctor --clear-quarantine");
+  PTXBENCH_TRY(Draft draft, Draft::create(request));
+  try {
+    PTXBENCH_TRY_STATUS(GpuEvaluation(gpu, pool, draft).run());
+    return draft.finish();
+  } catch (const std::bad_alloc&) {
+    return fail(out_of_memory(request));
+  }
+}
+
+fs::path quarantine_file(const DeviceProgram& gpu) {
+  return quarantine_folder() / ("gpu-" + (gpu.arguments.empty() ? std::string("0") : gpu.arguments.back()));
+}
+
+int clear_quarantine() {
+  std::error_code ignored;
+  const auto removed = fs::remove_all(quarantine_folder(), ignored);
+  return removed == static_cast<std::uintmax_t>(-1) || removed == 0 ? 0 : static_cast<int>(removed) - 1;
+}
+
+}  // namespace ptxbench::judge
