@@ -22,6 +22,7 @@ install(DIRECTORY suites/definitions suites/workloads DESTINATION share/ptxbench
 install(DIRECTORY knowledge DESTINATION share/ptxbench)
 install(DIRECTORY kernels include DESTINATION share/ptxbench)
 install(FILES models.toml DESTINATION share/ptxbench)
+install(DIRECTORY experiments DESTINATION share/ptxbench)
 if(EXISTS ${CMAKE_SOURCE_DIR}/knowledge)
   install(DIRECTORY knowledge DESTINATION share/ptxbench)
 endif()
