@@ -33,8 +33,10 @@ RunProblem from_trap(const wire::TrapRecord& trap, const std::string& kernel) {
   problem.failure.trap = trap_record(trap, kernel);
   const std::string place = trap.file.empty() ? fmt::format("PTX line {}", trap.ptx_line)
                                               : fmt::format("{}:{}", toolchain::author_text(trap.file), trap.line);
-  problem.message = fmt::format("{} in kernel {} at {}: {}", trap.kind, kernel.empty() ? "(unnamed)" : demangle(kernel),
-                                place, toolchain::author_text(trap.message));
+  // A GPU seldom knows the place.
+  const bool placed = !trap.file.empty() || trap.ptx_line > 0;
+  problem.message = fmt::format("{} in kernel {}{}: {}", trap.kind, kernel.empty() ? "(unnamed)" : demangle(kernel),
+                                placed ? " at " + place : "", toolchain::author_text(trap.message));
   if (!trap.rule.empty()) problem.message += fmt::format(" ({})", trap.rule);
   if (trap.kind == "work_limit" || trap.kind == "deadline") problem.status = VerdictStatus::kTimeout;
   if (trap.kind == "unsupported_instruction") {
