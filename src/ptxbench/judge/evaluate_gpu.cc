@@ -189,7 +189,8 @@ Result<DeviceProgram> find_gpu(int number) {
   gpu.environment = wire::device_environment();
   PTXBENCH_TRY(const Finished probe, ask(gpu, "--probe"));
   if (probe.exit.ok()) return gpu;
-  Error error{ErrorKind::kUnavailable, "--device gpu: no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
+  Error error{
+      ErrorKind::kUnavailable, "--device gpu: no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
   error.notes = {probe.out.bytes + probe.err.bytes};
   return fail(std::move(error));
 }
