@@ -2,11 +2,13 @@
 // to the rounding of sums in another order.
 #include "ptxbench/judge/workbench.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/base/subprocess.h"
@@ -137,6 +139,144 @@ TEST_F(WorkbenchTest, LittleMemoryForScoresOnlyMeansMoreSteps) {
   compare_with_cpu(*bench, attention(Operation::kAttentionForward, {2, 4, 2, 20, 64, false}), Family::kNormal);
   compare_with_cpu(*bench, attention(Operation::kAttentionBackward, {2, 4, 2, 20, 64, false}), Family::kNormal);
   bench->set_score_bytes(std::uint64_t{8} << 30);
+}
+
+// Everything but the sums of squares, which depend on the order, is equal to the CPU's.
+void expect_same(const schema::OutputFigures& got, const schema::OutputFigures& cpu) {
+  EXPECT_EQ(got.elements, cpu.elements);
+  EXPECT_EQ(got.rows, cpu.rows);
+  EXPECT_EQ(got.non_finite, cpu.non_finite);
+  EXPECT_EQ(got.never_written, cpu.never_written);
+  EXPECT_EQ(got.first_never_written, cpu.first_never_written);
+  EXPECT_EQ(got.paper_failing, cpu.paper_failing);
+  EXPECT_EQ(got.allclose_failing, cpu.allclose_failing);
+  EXPECT_EQ(got.strict_measure, cpu.strict_measure);
+  EXPECT_EQ(got.strict_failing, cpu.strict_failing);
+  EXPECT_EQ(std::isnan(got.strict_worst), std::isnan(cpu.strict_worst));
+  EXPECT_EQ(std::isnan(got.rel_l2), std::isnan(cpu.rel_l2));
+  if (!std::isnan(cpu.rel_l2)) {
+    EXPECT_NEAR(got.rel_l2, cpu.rel_l2, 1e-9);
+    EXPECT_NEAR(got.max_abs_error, cpu.max_abs_error, 1e-9);
+    EXPECT_NEAR(got.max_rel_error, cpu.max_rel_error, 1e-6 * cpu.max_rel_error);
+  }
+  if (!std::isnan(cpu.strict_worst)) {
+    EXPECT_NEAR(got.strict_worst, cpu.strict_worst, 1e-9);
+  }
+  ASSERT_EQ(got.worst.has_value(), cpu.worst.has_value());
+  if (cpu.worst) {
+    EXPECT_EQ(got.worst->index, cpu.worst->index);
+  }
+}
+
+// The outputs of an honest kernel, to be spoilt.
+struct Outputs {
+  std::vector<std::vector<std::uint16_t>> narrow;
+  std::vector<float> lse;
+  std::vector<RunOutput> views(const Problem& problem) {
+    const AttentionShape& s = problem.attention;
+    const std::vector<std::int64_t> query = {s.batch, s.heads, s.length, s.dim};
+    std::vector<RunOutput> list;
+    if (problem.operation == Operation::kGemmNt) {
+      list.push_back({{"C", schema::DType::kBFloat16, {problem.m, problem.n}}, std::as_bytes(std::span(narrow[0]))});
+    } else {
+      list.push_back({{"O", schema::DType::kBFloat16, query}, std::as_bytes(std::span(narrow[0]))});
+      list.push_back({{"LSE", schema::DType::kFloat32, {s.batch, s.heads, s.length}}, std::as_bytes(std::span(lse))});
+    }
+    return list;
+  }
+};
+
+Outputs honest(const Problem& problem, const InputSet& inputs) {
+  const auto exact = make_reference(problem, inputs, 1);
+  Outputs outputs;
+  for (const double value : exact[0]) {
+    if (outputs.narrow.empty()) outputs.narrow.emplace_back();
+    outputs.narrow[0].push_back(bf16_from(value));
+  }
+  if (exact.size() > 1) outputs.lse.assign(exact[1].begin(), exact[1].end());
+  return outputs;
+}
+
+using Spoil = std::function<void(Outputs&)>;
+
+// A named fault, whether the strict rules must see it, and both workbenches' figures, which must be the same.
+void compare_both(DeviceWorkbench& bench, const Problem& problem, const RunPlan& plan, const char* what,
+                  const Spoil& spoil, bool good) {
+  SCOPED_TRACE(what);
+  const InputSet inputs = make_inputs(problem, plan, kSeed, 0, 1);
+  Outputs outputs = honest(problem, inputs);
+  spoil(outputs);
+  const auto got = bench.compare(problem, plan, inputs, outputs.views(problem), 0);
+  ASSERT_TRUE(got.has_value()) << got.error().format();
+  const auto cpu = CpuWorkbench(1).compare(problem, plan, inputs, outputs.views(problem), 0);
+  ASSERT_EQ(got->size(), cpu->size());
+  bool passed = true;
+  for (std::size_t family = 0; family < got->size(); ++family) {
+    passed &= (*got)[family].strict_passed;
+    EXPECT_EQ((*got)[family].strict_passed, (*cpu)[family].strict_passed);
+    EXPECT_EQ((*got)[family].hints, (*cpu)[family].hints);
+    for (std::size_t output = 0; output < (*got)[family].outputs.size(); ++output)
+      expect_same((*got)[family].outputs[output], (*cpu)[family].outputs[output]);
+  }
+  EXPECT_EQ(passed, good);
+}
+
+void scale_by(std::vector<std::uint16_t>& values, double factor) {
+  for (std::uint16_t& value : values) value = bf16_from(bf16_value(value) * factor);
+}
+
+TEST_F(WorkbenchTest, FaultsInGemmAreSeenAsOnTheCpu) {
+  const Problem problem = gemm(16, 150, 64);
+  RunPlan plan{wire::Schedule::kLatest, std::vector<Family>(problem.m, Family::kNormal)};
+  for (std::int64_t row = 0; row < problem.m; row += 3) plan.family_of_unit[row] = Family::kScaled;
+  compare_both(
+      *bench, problem, plan, "honest", [](Outputs&) {}, true);
+  compare_both(
+      *bench, problem, plan, "one wrong element", [](Outputs& o) { o.narrow[0][701] ^= 0x0200; }, false);
+  compare_both(
+      *bench, problem, plan, "poison left", [](Outputs& o) { o.narrow[0][1999] = kPoison & 0xffff; }, false);
+  compare_both(
+      *bench, problem, plan, "NaN", [](Outputs& o) { o.narrow[0][140] = 0x7fff; }, false);
+  compare_both(
+      *bench, problem, plan, "scale", [](Outputs& o) { scale_by(o.narrow[0], 1.02); }, false);
+  const RunPlan integers{wire::Schedule::kLatest, std::vector<Family>(problem.m, Family::kInteger)};
+  compare_both(
+      *bench, problem, integers, "exact", [](Outputs&) {}, true);
+  compare_both(
+      *bench, problem, integers, "last bit", [](Outputs& o) { o.narrow[0][77] ^= 1; }, false);
+}
+
+TEST_F(WorkbenchTest, FaultsInAttentionAreSeenAsOnTheCpu) {
+  const Problem problem = attention(Operation::kAttentionForward, {1, 4, 2, 24, 64, true});
+  const RunPlan plan{wire::Schedule::kLatest, {Family::kNormal, Family::kWide}};
+  compare_both(
+      *bench, problem, plan, "honest", [](Outputs&) {}, true);
+  compare_both(
+      *bench, problem, plan, "LSE in base 2",
+      [](Outputs& o) {
+        for (float& value : o.lse) value = static_cast<float>(value / std::log(2.0));
+      },
+      false);
+  compare_both(
+      *bench, problem, plan, "scale", [](Outputs& o) { scale_by(o.narrow[0], 1.02); }, false);
+  compare_both(
+      *bench, problem, plan, "a row of a head with another K and V",
+      [](Outputs& o) { std::copy_n(o.narrow[0].begin() + 2 * 24 * 64, 64, o.narrow[0].begin()); }, false);
+}
+
+TEST_F(WorkbenchTest, LargeOutputsAreComparedWithoutHintsAndSayIt) {
+  const Problem problem = gemm(4, 8, 16);
+  const RunPlan plan{wire::Schedule::kLatest, std::vector<Family>(problem.m, Family::kNormal)};
+  const InputSet inputs = make_inputs(problem, plan, kSeed, 0, 1);
+  Outputs outputs = honest(problem, inputs);
+  outputs.narrow[0][9] = 0x7fff;
+  bench->set_hint_elements(31);
+  const auto got = bench->compare(problem, plan, inputs, outputs.views(problem), 0);
+  bench->set_hint_elements(std::int64_t{1} << 22);
+  ASSERT_TRUE(got.has_value()) << got.error().format();
+  EXPECT_FALSE((*got)[0].strict_passed);
+  ASSERT_EQ((*got)[0].hints.size(), 1u);
+  EXPECT_THAT((*got)[0].hints[0], testing::HasSubstr("no pattern was looked for: the outputs have 32 elements"));
 }
 
 // A fault is found exactly when its row is among those recomputed.

@@ -27,42 +27,6 @@ std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::
   return index;
 }
 
-// Sums of one row; finite elements only.
-struct RowSums {
-  double error = 0, reference = 0;  // squares
-  bool finite = true;
-  std::int64_t worst = -1;  // element with the largest error; a non-finite one beats all
-  double worst_error = -1;
-};
-
-// Element counts and maxima that do not depend on the row measure.
-RowSums take_row(const OutputView& output, std::int64_t row, OutputFigures& figures) {
-  RowSums sums;
-  const std::int64_t columns = output.columns();
-  for (std::int64_t element = row * columns; element < (row + 1) * columns; ++element) {
-    const double expected = output.expected[element], got = output.value(element);
-    sums.reference += expected * expected;
-    if (!std::isfinite(got)) {
-      ++figures.non_finite;
-      ++figures.paper_failing;
-      ++figures.allclose_failing;
-      if (output.poisoned(element) && figures.never_written++ == 0)
-        figures.first_never_written = index_of(element, output.shape);
-      if (sums.finite) sums.worst = element, sums.worst_error = std::numeric_limits<double>::infinity();
-      sums.finite = false;
-      continue;
-    }
-    const double error = std::fabs(got - expected), relative = error / (std::fabs(expected) + 1e-8);
-    sums.error += error * error;
-    if (error > sums.worst_error) sums.worst = element, sums.worst_error = error;
-    figures.max_abs_error = std::max(figures.max_abs_error, error);
-    figures.max_rel_error = std::max(figures.max_rel_error, relative);
-    figures.paper_failing += !(error <= kPaperTolerance || relative <= kPaperTolerance);
-    figures.allclose_failing += !(error <= kPaperTolerance + kPaperTolerance * std::fabs(expected));
-  }
-  return sums;
-}
-
 bool same_bits(const OutputView& output, std::int64_t element) {
   std::uint16_t bits;
   std::memcpy(&bits, output.bytes.data() + element * sizeof bits, sizeof bits);
@@ -71,16 +35,10 @@ bool same_bits(const OutputView& output, std::int64_t element) {
 }
 
 // Root mean square of the part's row norms: the tensor's scale for the floor.
-double row_scale(const OutputView& output, const RowRanges& rows) {
+double row_scale(std::span<const RowRecord> records) {
   double sum = 0;
-  std::int64_t count = 0;
-  const std::int64_t columns = output.columns();
-  for (const auto& [first, last] : rows) {
-    for (std::int64_t element = first * columns; element < last * columns; ++element)
-      sum += output.expected[element] * output.expected[element];
-    count += last - first;
-  }
-  return count > 0 ? std::sqrt(sum / static_cast<double>(count)) : 0;
+  for (const RowRecord& record : records) sum += record.reference;
+  return records.empty() ? 0 : std::sqrt(sum / static_cast<double>(records.size()));
 }
 
 // The row's figure under the strict rules, and whether it is good.
@@ -89,8 +47,8 @@ struct RowMeasure {
   bool good = false;
 };
 
-RowMeasure measure_row(const RowSums& sums, double scale, DType dtype) {
-  if (!sums.finite) return {std::numeric_limits<double>::quiet_NaN(), false};
+RowMeasure measure_row(const RowRecord& sums, double scale, DType dtype) {
+  if (sums.non_finite > 0) return {std::numeric_limits<double>::quiet_NaN(), false};
   const double error = std::sqrt(sums.error);
   if (dtype == DType::kFloat32) return {error, error <= kLseLimit};
   const double norm = std::max(std::sqrt(sums.reference), kRowFloor * scale);
@@ -99,6 +57,12 @@ RowMeasure measure_row(const RowSums& sums, double scale, DType dtype) {
 }
 
 }  // namespace
+
+std::int64_t OutputShape::elements() const {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
 
 double OutputView::value(std::int64_t element) const {
   if (dtype == DType::kFloat32) {
@@ -136,7 +100,7 @@ std::vector<FamilyPart> parts_of(const Problem& problem, const RunPlan& plan) {
   return parts;
 }
 
-RowRanges rows_of(const OutputView& output, const FamilyPart& part, std::int64_t units) {
+RowRanges rows_of(const OutputShape& output, const FamilyPart& part, std::int64_t units) {
   const std::int64_t per_unit = output.elements() / output.columns() / units;
   RowRanges ranges;
   for (const std::int64_t unit : part.units) {
@@ -168,33 +132,69 @@ std::string describe(Family family, const Problem& problem) {
   return "";
 }
 
-OutputFigures figures_of(const OutputView& output, const RowRanges& rows, bool exact_bits) {
-  PTXBENCH_CHECK(output.dtype == DType::kBFloat16 || output.dtype == DType::kFloat32, "output {} is {}", output.name,
-                 to_string(output.dtype));
+RowRecord record_of(const OutputView& output, std::int64_t row) {
+  RowRecord record;
+  const std::int64_t columns = output.columns();
+  double worst_error = -1;
+  for (std::int64_t column = 0; column < columns; ++column) {
+    const std::int64_t element = row * columns + column;
+    const double expected = output.expected[element], got = output.value(element);
+    record.reference += expected * expected;
+    if (output.dtype == DType::kBFloat16) record.other_bits += !same_bits(output, element);
+    if (!std::isfinite(got)) {
+      if (record.non_finite++ == 0) record.worst_column = column, worst_error = HUGE_VAL;
+      if (output.poisoned(element) && record.never_written++ == 0) record.first_never_written = column;
+      continue;
+    }
+    const double error = std::fabs(got - expected), relative = error / (std::fabs(expected) + 1e-8);
+    record.error += error * error;
+    if (error > worst_error) record.worst_column = column, worst_error = error;
+    record.max_abs_error = std::max(record.max_abs_error, error);
+    record.max_rel_error = std::max(record.max_rel_error, relative);
+    record.paper_failing += !(error <= kPaperTolerance || relative <= kPaperTolerance);
+    record.allclose_failing += !(error <= kPaperTolerance + kPaperTolerance * std::fabs(expected));
+  }
+  record.paper_failing += record.non_finite;
+  record.allclose_failing += record.non_finite;
+  const std::int64_t worst = row * columns + record.worst_column;
+  record.worst_expected = output.expected[worst];
+  record.worst_got = output.value(worst);
+  return record;
+}
+
+OutputFigures add_up(const OutputShape& output, const RowRanges& rows, std::span<const RowRecord> records,
+                     bool exact_bits) {
   OutputFigures figures;
   figures.output = output.name;
   const bool exact = exact_bits && output.dtype == DType::kBFloat16;
   figures.strict_measure = exact ? "exact bits" : output.dtype == DType::kFloat32 ? "absolute" : "row relative L2";
   figures.strict_limit = exact ? 0 : output.dtype == DType::kFloat32 ? kLseLimit : kRowLimit;
-  const double scale = row_scale(output, rows);
+  const double scale = row_scale(records);
   double error = 0, reference = 0, worst_value = -1;
-  std::int64_t worst = -1;
+  auto next = records.begin();
   for (const auto& [first, last] : rows) {
     for (std::int64_t row = first; row < last; ++row) {
-      const RowSums sums = take_row(output, row, figures);
-      const RowMeasure measure = measure_row(sums, scale, output.dtype);
-      error += sums.error;
-      reference += sums.reference;
+      const RowRecord& record = *next++;
+      const RowMeasure measure = measure_row(record, scale, output.dtype);
+      error += record.error;
+      reference += record.reference;
+      if (record.never_written > 0 && figures.never_written == 0)
+        figures.first_never_written = index_of(row * output.columns() + record.first_never_written, output.shape);
+      figures.non_finite += record.non_finite;
+      figures.never_written += record.never_written;
+      figures.paper_failing += record.paper_failing;
+      figures.allclose_failing += record.allclose_failing;
+      figures.max_abs_error = std::max(figures.max_abs_error, record.max_abs_error);
+      figures.max_rel_error = std::max(figures.max_rel_error, record.max_rel_error);
       ++figures.rows;
       figures.elements += output.columns();
-      if (exact) {
-        for (std::int64_t element = row * output.columns(); element < (row + 1) * output.columns(); ++element)
-          figures.strict_failing += !same_bits(output, element);
-      } else {
-        figures.strict_failing += !measure.good;
+      figures.strict_failing += exact ? record.other_bits : !measure.good;
+      const double rank = record.non_finite == 0 ? measure.value : std::numeric_limits<double>::infinity();
+      if (rank > worst_value) {
+        worst_value = rank, figures.strict_worst = measure.value;
+        figures.worst = {index_of(row * output.columns() + record.worst_column, output.shape), record.worst_expected,
+                         record.worst_got};
       }
-      const double rank = sums.finite ? measure.value : std::numeric_limits<double>::infinity();
-      if (rank > worst_value) worst_value = rank, worst = sums.worst, figures.strict_worst = measure.value;
     }
   }
   if (exact && figures.elements > 0)
@@ -206,12 +206,21 @@ OutputFigures figures_of(const OutputView& output, const RowRanges& rows, bool e
     // A maximum over the finite elements alone would make an output of NaNs look flawless.
     figures.max_abs_error = figures.max_rel_error = figures.rel_l2 = std::numeric_limits<double>::quiet_NaN();
   }
-  if (worst >= 0) figures.worst = {index_of(worst, output.shape), output.expected[worst], output.value(worst)};
   return figures;
 }
 
-std::vector<schema::FamilyFigures> compare_run(const Problem& problem, const RunPlan& plan, const InputSet& inputs,
-                                               const std::vector<OutputView>& outputs, int run) {
+OutputFigures figures_of(const OutputView& output, const RowRanges& rows, bool exact_bits) {
+  PTXBENCH_CHECK(output.dtype == DType::kBFloat16 || output.dtype == DType::kFloat32, "output {} is {}", output.name,
+                 to_string(output.dtype));
+  std::vector<RowRecord> records;
+  for (const auto& [first, last] : rows)
+    for (std::int64_t row = first; row < last; ++row) records.push_back(record_of(output, row));
+  return add_up(output, rows, records, exact_bits);
+}
+
+std::vector<schema::FamilyFigures> judge_families(const Problem& problem, const RunPlan& plan, int run,
+                                                  std::size_t outputs, const PartFigures& figures,
+                                                  const PartHints& hints) {
   std::vector<schema::FamilyFigures> families;
   for (const FamilyPart& part : parts_of(problem, plan)) {
     schema::FamilyFigures family;
@@ -221,17 +230,28 @@ std::vector<schema::FamilyFigures> compare_run(const Problem& problem, const Run
     family.part = part.where;
     family.paper_applies = part.family == Family::kNormal;
     family.paper_passed = family.strict_passed = true;
-    for (const OutputView& output : outputs) {
-      family.outputs.push_back(
-          figures_of(output, rows_of(output, part, problem.units()), part.family == Family::kInteger));
+    for (std::size_t output = 0; output < outputs; ++output) {
+      family.outputs.push_back(figures(output, part));
       family.paper_passed &= family.outputs.back().paper_failing == 0;
       family.strict_passed &= family.outputs.back().strict_failing == 0;
     }
     if (!family.strict_passed || (family.paper_applies && !family.paper_passed))
-      family.hints = diagnose(problem, part, inputs, outputs, family.outputs);
+      family.hints = hints(part, family.outputs);
     families.push_back(std::move(family));
   }
   return families;
+}
+
+std::vector<schema::FamilyFigures> compare_run(const Problem& problem, const RunPlan& plan, const InputSet& inputs,
+                                               const std::vector<OutputView>& outputs, int run) {
+  return judge_families(
+      problem, plan, run, outputs.size(),
+      [&](std::size_t i, const FamilyPart& part) {
+        return figures_of(outputs[i], rows_of(outputs[i], part, problem.units()), part.family == Family::kInteger);
+      },
+      [&](const FamilyPart& part, const std::vector<OutputFigures>& figures) {
+        return diagnose(problem, part, inputs, outputs, figures);
+      });
 }
 
 }  // namespace ptxbench::judge

@@ -9,12 +9,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ptxbench/judge/inputs.h"
 #include "ptxbench/judge/problem.h"
+#include "ptxbench/judge/trusted/params.h"
 #include "ptxbench/schema/definition.h"
 #include "ptxbench/schema/verdict.h"
 
@@ -28,17 +30,27 @@ inline constexpr double kLseLimit = 1e-3;
 // What outputs are filled with before a run: a signalling NaN in bf16 and binary32 that no instruction produces.
 inline constexpr std::uint32_t kPoison = 0xffa5ffa5;
 
-// One output tensor of a run.
-struct OutputView {
+using trusted::RowRecord;
+
+struct OutputShape {
   std::string name;
   schema::DType dtype = schema::DType::kBFloat16;  // kBFloat16 or kFloat32
   std::vector<std::int64_t> shape;
+
+  std::int64_t elements() const;
+  // Last axis; 1 where every element counts for itself (FP32 outputs).
+  std::int64_t columns() const { return dtype == schema::DType::kFloat32 ? 1 : shape.back(); }
+};
+
+// One output tensor of a run.
+struct OutputView : OutputShape {
+  OutputView(std::string tensor_name, schema::DType type, std::vector<std::int64_t> extents,
+             std::span<const std::byte> contents, std::span<const double> reference)
+      : OutputShape{std::move(tensor_name), type, std::move(extents)}, bytes(contents), expected(reference) {}
+
   std::span<const std::byte> bytes;
   std::span<const double> expected;
 
-  std::int64_t elements() const { return static_cast<std::int64_t>(expected.size()); }
-  // Last axis; 1 where every element counts for itself (FP32 outputs).
-  std::int64_t columns() const { return dtype == schema::DType::kFloat32 ? 1 : shape.back(); }
   double value(std::int64_t element) const;
   bool poisoned(std::int64_t element) const;
 };
@@ -53,14 +65,29 @@ struct FamilyPart {
 };
 std::vector<FamilyPart> parts_of(const Problem& problem, const RunPlan& plan);
 
-RowRanges rows_of(const OutputView& output, const FamilyPart& part, std::int64_t units);
+RowRanges rows_of(const OutputShape& output, const FamilyPart& part, std::int64_t units);
 
 // The family's meaning in words.
 std::string describe(Family family, const Problem& problem);
 
+// One row's part of the figures: what a device reports per row, and what the CPU makes itself.
+RowRecord record_of(const OutputView& output, std::int64_t row);
+
+// records: one per row of `rows`, in their order.
+schema::OutputFigures add_up(const OutputShape& output, const RowRanges& rows, std::span<const RowRecord> records,
+                             bool exact_bits);
+
 schema::OutputFigures figures_of(const OutputView& output, const RowRanges& rows, bool exact_bits);
 
-// Every family of one run, with hints where something is wrong.
+// Every family of one run. figures: of one output on one part; hints: asked for where something is wrong.
+using PartFigures = std::function<schema::OutputFigures(std::size_t output, const FamilyPart& part)>;
+using PartHints =
+    std::function<std::vector<std::string>(const FamilyPart& part, const std::vector<schema::OutputFigures>& figures)>;
+std::vector<schema::FamilyFigures> judge_families(const Problem& problem, const RunPlan& plan, int run,
+                                                  std::size_t outputs, const PartFigures& figures,
+                                                  const PartHints& hints);
+
+// The same from outputs and expected values that are both here.
 std::vector<schema::FamilyFigures> compare_run(const Problem& problem, const RunPlan& plan, const InputSet& inputs,
                                                const std::vector<OutputView>& outputs, int run);
 

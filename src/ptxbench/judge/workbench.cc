@@ -13,6 +13,16 @@ Result<std::vector<std::vector<double>>> CpuWorkbench::reference(const Problem& 
   return make_reference(problem, inputs, threads_);
 }
 
+Result<std::vector<schema::FamilyFigures>> CpuWorkbench::compare(const Problem& problem, const RunPlan& plan,
+                                                                 const InputSet& inputs,
+                                                                 const std::vector<RunOutput>& outputs, int run) {
+  const std::vector<std::vector<double>> expected = make_reference(problem, inputs, threads_);
+  std::vector<OutputView> views;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    views.emplace_back(outputs[i].name, outputs[i].dtype, outputs[i].shape, outputs[i].bytes, expected[i]);
+  return compare_run(problem, plan, inputs, views, run);
+}
+
 Result<std::vector<double>> CpuWorkbench::gemm_rows(const Problem& problem, const InputSet& inputs,
                                                     std::span<const std::uint32_t> rows) {
   if (problem.operation != schema::Operation::kGemmNt)

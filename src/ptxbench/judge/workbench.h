@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ptxbench/base/result.h"
+#include "ptxbench/judge/compare.h"
 #include "ptxbench/judge/inputs.h"
 #include "ptxbench/judge/problem.h"
 #include "ptxbench/schema/definition.h"
@@ -23,9 +24,20 @@ struct ScanCounts {
   std::uint64_t non_finite = 0;     // NaN or infinite, poison included
 };
 
+// One output of a run, as it came back from the candidate's device.
+struct RunOutput : OutputShape {
+  std::span<const std::byte> bytes;
+};
+
 class Workbench {
  public:
   virtual ~Workbench() = default;
+
+  // The figures of one run, every element compared; hints where something is wrong, as far as the outputs are small
+  // enough to be brought here (else the hint says so). run: the plan's index, for the record.
+  virtual Result<std::vector<schema::FamilyFigures>> compare(const Problem& problem, const RunPlan& plan,
+                                                             const InputSet& inputs,
+                                                             const std::vector<RunOutput>& outputs, int run) = 0;
 
   // The expected outputs in the definition's order.
   virtual Result<std::vector<std::vector<double>>> reference(const Problem& problem, const InputSet& inputs) = 0;
@@ -41,6 +53,9 @@ class Workbench {
 class CpuWorkbench : public Workbench {
  public:
   explicit CpuWorkbench(unsigned threads) : threads_(threads) {}  // 0: one per core
+  Result<std::vector<schema::FamilyFigures>> compare(const Problem& problem, const RunPlan& plan,
+                                                     const InputSet& inputs, const std::vector<RunOutput>& outputs,
+                                                     int run) override;
   Result<std::vector<std::vector<double>>> reference(const Problem& problem, const InputSet& inputs) override;
   Result<std::vector<double>> gemm_rows(const Problem& problem, const InputSet& inputs,
                                         std::span<const std::uint32_t> rows) override;
@@ -57,6 +72,9 @@ class DeviceWorkbench : public Workbench {
   static Result<std::unique_ptr<DeviceWorkbench>> create(wire::Client& client, std::span<const std::byte> fatbin);
   ~DeviceWorkbench() override;
 
+  Result<std::vector<schema::FamilyFigures>> compare(const Problem& problem, const RunPlan& plan,
+                                                     const InputSet& inputs, const std::vector<RunOutput>& outputs,
+                                                     int run) override;
   Result<std::vector<std::vector<double>>> reference(const Problem& problem, const InputSet& inputs) override;
   Result<std::vector<double>> gemm_rows(const Problem& problem, const InputSet& inputs,
                                         std::span<const std::uint32_t> rows) override;
@@ -64,11 +82,13 @@ class DeviceWorkbench : public Workbench {
 
   // Memory for the scores of attention: as many heads at a time as fit (at least one group of heads that share K and V).
   void set_score_bytes(std::uint64_t bytes) { score_bytes_ = bytes; }
+  // Outputs with more elements than this are compared without hints.
+  void set_hint_elements(std::int64_t elements) { hint_elements_ = elements; }
 
  private:
   class Memory;  // device blocks of one call
   struct Kernels {
-    std::uint32_t matmul_bf16 = 0, matmul_f64 = 0, softmax = 0, gradient = 0, scan = 0;
+    std::uint32_t matmul_bf16 = 0, matmul_f64 = 0, softmax = 0, gradient = 0, compare = 0, scan = 0;
   };
 
   explicit DeviceWorkbench(wire::Client& client) : client_(client) {}
@@ -76,14 +96,21 @@ class DeviceWorkbench : public Workbench {
   Status launch(std::uint32_t kernel, wire::Dim3 grid, std::uint32_t threads, const Params& params);
   template <class Params>
   Status multiply(std::uint32_t kernel, const Params& params, std::int64_t batches);
-  Result<std::vector<double>> gemm(const Problem& problem, const InputSet& inputs, std::span<const std::uint32_t> rows);
-  Result<std::vector<std::vector<double>>> forward(const AttentionShape& shape, const InputSet& inputs);
-  Result<std::vector<std::vector<double>>> backward(const AttentionShape& shape, const InputSet& inputs);
+  struct Block {  // doubles on the device
+    std::uint64_t address = 0, elements = 0;
+  };
+  Result<std::vector<Block>> expected(Memory& memory, const Problem& problem, const InputSet& inputs);
+  Result<Block> gemm(Memory& memory, const Problem& problem, const InputSet& inputs,
+                     std::span<const std::uint32_t> rows);
+  Result<std::vector<Block>> forward(Memory& memory, const AttentionShape& shape, const InputSet& inputs);
+  Result<std::vector<Block>> backward(Memory& memory, const AttentionShape& shape, const InputSet& inputs);
+  Result<std::vector<RowRecord>> records_of(Memory& memory, const RunOutput& output, const Block& expected);
 
   wire::Client& client_;
   std::uint32_t module_ = 0;
   Kernels kernels_;
   std::uint64_t score_bytes_ = std::uint64_t{8} << 30;
+  std::int64_t hint_elements_ = std::int64_t{1} << 22;
 };
 
 // The kernels as a fat binary: lib/ptxbench/trusted.fatbin beside the running program's folder. kNotFound when this

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ptxbench/judge/compare.h"
+#include "ptxbench/judge/diagnose.h"
 #include "ptxbench/judge/trusted/params.h"
 #include "ptxbench/judge/workbench.h"
 
@@ -88,6 +89,7 @@ Result<std::unique_ptr<DeviceWorkbench>> DeviceWorkbench::create(wire::Client& c
   PTXBENCH_TRY_STATUS(find("ptxbench_matmul_f64", kernels.matmul_f64));
   PTXBENCH_TRY_STATUS(find("ptxbench_softmax", kernels.softmax));
   PTXBENCH_TRY_STATUS(find("ptxbench_gradient", kernels.gradient));
+  PTXBENCH_TRY_STATUS(find("ptxbench_compare", kernels.compare));
   PTXBENCH_TRY_STATUS(find("ptxbench_scan", kernels.scan));
   return bench;
 }
@@ -115,9 +117,8 @@ Status DeviceWorkbench::multiply(std::uint32_t kernel, const Params& params, std
                 trusted::kMatmulThreads, params);
 }
 
-Result<std::vector<double>> DeviceWorkbench::gemm(const Problem& problem, const InputSet& inputs,
-                                                  std::span<const std::uint32_t> rows) {
-  Memory memory(client_);
+Result<DeviceWorkbench::Block> DeviceWorkbench::gemm(Memory& memory, const Problem& problem, const InputSet& inputs,
+                                                     std::span<const std::uint32_t> rows) {
   MatmulParams p{};
   PTXBENCH_TRY(p.a, memory.upload(inputs.tensors[0].bytes));
   PTXBENCH_TRY(p.b, memory.upload(inputs.tensors[1].bytes));
@@ -129,7 +130,7 @@ Result<std::vector<double>> DeviceWorkbench::gemm(const Problem& problem, const 
   p.a_row = p.k, p.a_column = 1, p.b_group = 1, p.b_row = 1, p.b_column = p.k, p.c_row = p.n, p.alpha = 1;
   PTXBENCH_TRY(p.c, memory.alloc(p.m * p.n * sizeof(double)));
   PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_bf16, p, 1));
-  return memory.download<double>(p.c, p.m * p.n);
+  return Block{p.c, static_cast<std::uint64_t>(p.m * p.n)};
 }
 
 Result<std::vector<double>> DeviceWorkbench::gemm_rows(const Problem& problem, const InputSet& inputs,
@@ -140,7 +141,9 @@ Result<std::vector<double>> DeviceWorkbench::gemm_rows(const Problem& problem, c
     if (row >= problem.m)
       return fail(ErrorKind::kInvalidInput, fmt::format("row {} of a matrix with {} rows", row, problem.m));
   if (rows.empty()) return std::vector<double>{};
-  return gemm(problem, inputs, rows);
+  Memory memory(client_);
+  PTXBENCH_TRY(const Block c, gemm(memory, problem, inputs, rows));
+  return memory.download<double>(c.address, c.elements);
 }
 
 namespace {
@@ -191,8 +194,8 @@ std::int64_t heads_at_once(const AttentionShape& shape, std::uint64_t score_byte
 
 }  // namespace
 
-Result<std::vector<std::vector<double>>> DeviceWorkbench::forward(const AttentionShape& shape, const InputSet& inputs) {
-  Memory memory(client_);
+Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::forward(Memory& memory, const AttentionShape& shape,
+                                                                     const InputSet& inputs) {
   const std::int64_t kv_heads = shape.batch * shape.kv_heads, group = shape.group(), head = shape.length * shape.dim;
   const std::int64_t step = heads_at_once(shape, score_bytes_, 1);
   const Products products{shape.length, shape.dim, group};
@@ -214,15 +217,12 @@ Result<std::vector<std::vector<double>>> DeviceWorkbench::forward(const Attentio
     PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_f64,
                                  products.per_query(scores, v + kv_bytes, o + query * head * sizeof(double)), heads));
   }
-  std::vector<std::vector<double>> expected(2);
-  PTXBENCH_TRY(expected[0], memory.download<double>(o, shape.query_elements()));
-  PTXBENCH_TRY(expected[1], memory.download<double>(lse, shape.rows()));
-  return expected;
+  const std::uint64_t queries = shape.query_elements(), rows = shape.rows();
+  return std::vector<Block>{{o, queries}, {lse, rows}};
 }
 
-Result<std::vector<std::vector<double>>> DeviceWorkbench::backward(const AttentionShape& shape,
-                                                                   const InputSet& inputs) {
-  Memory memory(client_);
+Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::backward(Memory& memory, const AttentionShape& shape,
+                                                                      const InputSet& inputs) {
   const std::int64_t kv_heads = shape.batch * shape.kv_heads, group = shape.group(), head = shape.length * shape.dim;
   const std::int64_t step = heads_at_once(shape, score_bytes_, 2);
   const Products products{shape.length, shape.dim, group};
@@ -254,24 +254,95 @@ Result<std::vector<std::vector<double>>> DeviceWorkbench::backward(const Attenti
       PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_f64, products.per_key(p, in[4] + qs, d_v + to, member), count));
     }
   }
-  std::vector<std::vector<double>> expected(3);
-  PTXBENCH_TRY(expected[0], memory.download<double>(d_q, shape.query_elements()));
-  PTXBENCH_TRY(expected[1], memory.download<double>(d_k, shape.key_elements()));
-  PTXBENCH_TRY(expected[2], memory.download<double>(d_v, shape.key_elements()));
-  return expected;
+  const std::uint64_t queries = shape.query_elements(), keys = shape.key_elements();
+  return std::vector<Block>{{d_q, queries}, {d_k, keys}, {d_v, keys}};
+}
+
+Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::expected(Memory& memory, const Problem& problem,
+                                                                      const InputSet& inputs) {
+  switch (problem.operation) {
+    case schema::Operation::kGemmNt: {
+      PTXBENCH_TRY(const Block c, gemm(memory, problem, inputs, {}));
+      return std::vector<Block>{c};
+    }
+    case schema::Operation::kAttentionForward: return forward(memory, problem.attention, inputs);
+    case schema::Operation::kAttentionBackward: return backward(memory, problem.attention, inputs);
+  }
+  return fail(ErrorKind::kUnsupported, "an operation that the judge has no reference for");
 }
 
 Result<std::vector<std::vector<double>>> DeviceWorkbench::reference(const Problem& problem, const InputSet& inputs) {
-  switch (problem.operation) {
-    case schema::Operation::kGemmNt: {
-      std::vector<std::vector<double>> expected(1);
-      PTXBENCH_TRY(expected[0], gemm(problem, inputs, {}));
-      return expected;
-    }
-    case schema::Operation::kAttentionForward: return forward(problem.attention, inputs);
-    case schema::Operation::kAttentionBackward: return backward(problem.attention, inputs);
+  Memory memory(client_);
+  PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, inputs));
+  std::vector<std::vector<double>> values;
+  for (const Block& block : blocks) {
+    PTXBENCH_TRY(values.emplace_back(), memory.download<double>(block.address, block.elements));
   }
-  return fail(ErrorKind::kUnsupported, "an operation that the judge has no reference for");
+  return values;
+}
+
+Result<std::vector<RowRecord>> DeviceWorkbench::records_of(Memory& memory, const RunOutput& output,
+                                                           const Block& expected) {
+  const std::int64_t columns = output.columns(), rows = output.elements() / columns;
+  if (output.dtype == schema::DType::kFloat32) {  // one value per row of another output: few enough to be compared here
+    PTXBENCH_TRY(const std::vector<double> values, memory.download<double>(expected.address, expected.elements));
+    const OutputView view(output.name, output.dtype, output.shape, output.bytes, values);
+    std::vector<RowRecord> records;
+    for (std::int64_t row = 0; row < rows; ++row) records.push_back(record_of(view, row));
+    return records;
+  }
+  trusted::CompareParams p{};
+  p.expected = expected.address;
+  PTXBENCH_TRY(p.values, memory.upload(output.bytes));
+  PTXBENCH_TRY(p.records, memory.alloc(rows * sizeof(RowRecord)));
+  p.columns = columns;
+  p.poison = kPoison & 0xffff;
+  p.tolerance = kPaperTolerance;
+  PTXBENCH_TRY_STATUS(launch(kernels_.compare, {static_cast<std::uint32_t>(rows), 1, 1}, trusted::kRowThreads, p));
+  return memory.download<RowRecord>(p.records, rows);
+}
+
+Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare(const Problem& problem, const RunPlan& plan,
+                                                                    const InputSet& inputs,
+                                                                    const std::vector<RunOutput>& outputs, int run) {
+  Memory memory(client_);
+  PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, inputs));
+  std::vector<std::vector<RowRecord>> records;
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::size_t bytes = blocks[i].elements * (outputs[i].dtype == schema::DType::kFloat32 ? 4 : 2);
+    if (outputs[i].bytes.size() != bytes || outputs[i].elements() != static_cast<std::int64_t>(blocks[i].elements))
+      return fail(ErrorKind::kProtocol,
+                  fmt::format("output {} has {} bytes, expected {}", outputs[i].name, outputs[i].bytes.size(), bytes));
+    PTXBENCH_TRY(records.emplace_back(), records_of(memory, outputs[i], blocks[i]));
+    elements += outputs[i].elements();
+  }
+  const auto figures = [&](std::size_t i, const FamilyPart& part) {
+    const RowRanges rows = rows_of(outputs[i], part, problem.units());
+    std::vector<RowRecord> chosen;
+    for (const auto& [first, last] : rows)
+      chosen.insert(chosen.end(), records[i].begin() + first, records[i].begin() + last);
+    return add_up(outputs[i], rows, chosen, part.family == Family::kInteger);
+  };
+  std::vector<std::vector<double>> values;  // brought here when the first hint is asked for
+  const auto hints = [&](const FamilyPart& part, const std::vector<schema::OutputFigures>& part_figures) {
+    if (elements > hint_elements_)
+      return std::vector<std::string>{
+          fmt::format("no pattern was looked for: the outputs have {} elements, hints are made for up to {}", elements,
+                      hint_elements_)};
+    std::vector<OutputView> views;
+    if (values.empty()) {
+      for (const Block& block : blocks) {
+        auto got = memory.download<double>(block.address, block.elements);
+        if (!got) return std::vector<std::string>{"no pattern was looked for: " + got.error().message};
+        values.push_back(std::move(*got));
+      }
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      views.emplace_back(outputs[i].name, outputs[i].dtype, outputs[i].shape, outputs[i].bytes, values[i]);
+    return diagnose(problem, part, inputs, views, part_figures);
+  };
+  return judge_families(problem, plan, run, outputs.size(), figures, hints);
 }
 
 Result<ScanCounts> DeviceWorkbench::scan(schema::DType dtype, std::span<const std::byte> output) {

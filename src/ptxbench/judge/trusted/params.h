@@ -43,4 +43,22 @@ struct ScanParams {
   std::uint64_t poison;
 };
 
+// What the comparison says of one row of an output. Errors and maxima: finite elements only.
+struct RowRecord {
+  double error = 0, reference = 0;  // sums of squares
+  double max_abs_error = 0, max_rel_error = 0;
+  double worst_expected = 0, worst_got = 0;
+  std::int64_t worst_column = 0;         // of the largest error; the first non-finite element beats all
+  std::int64_t first_never_written = 0;  // a column; counts only if never_written > 0
+  std::int64_t non_finite = 0, never_written = 0, paper_failing = 0, allclose_failing = 0;
+  std::int64_t other_bits = 0;  // not the exact value rounded to nearest even, zeros of either sign being equal
+};
+
+// One block per row of a bf16 output.
+struct CompareParams {
+  std::uint64_t values, expected, records;  // bf16, double, RowRecord
+  std::int64_t columns, poison;
+  double tolerance;  // of the paper's rule
+};
+
 }  // namespace ptxbench::judge::trusted

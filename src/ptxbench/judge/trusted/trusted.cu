@@ -91,6 +91,60 @@ __device__ double total(double value) {
   return reduce(value, [](double a, double b) { return a + b; });
 }
 
+// To nearest even in one step, as bf16.h does it: by way of binary32 a value could be rounded twice.
+__device__ std::uint32_t bf16_bits(double value) {
+  const float narrow = __double2float_rn(value);
+  std::uint32_t bits = __float_as_uint(narrow);
+  if (static_cast<double>(narrow) != value && isfinite(narrow)) {
+    if (fabs(static_cast<double>(narrow)) > fabs(value)) --bits;
+    bits |= 1;  // sticky
+  }
+  return isinf(narrow) ? bits >> 16 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+}
+
+constexpr std::int64_t kNoColumn = std::int64_t{1} << 62;
+
+__device__ void take_element(RowRecord& r, std::int64_t column, std::uint32_t bits, double expected,
+                             const CompareParams& p) {
+  r.reference += expected * expected;
+  const std::uint32_t right = bf16_bits(expected);
+  r.other_bits += bits != right && ((bits | right) & 0x7fff) != 0;
+  if ((bits & 0x7f80) == 0x7f80) {
+    if (r.non_finite++ == 0) r.worst_column = column;
+    ++r.paper_failing, ++r.allclose_failing;
+    if (bits == static_cast<std::uint32_t>(p.poison) && r.never_written++ == 0) r.first_never_written = column;
+    return;
+  }
+  const double error = fabs(static_cast<double>(__uint_as_float(bits << 16)) - expected),
+               relative = error / (fabs(expected) + 1e-8);
+  r.error += error * error;
+  if (r.non_finite == 0 && (r.worst_column == kNoColumn || error > r.max_abs_error)) r.worst_column = column;
+  r.max_abs_error = fmax(r.max_abs_error, error);
+  r.max_rel_error = fmax(r.max_rel_error, relative);
+  r.paper_failing += !(error <= p.tolerance || relative <= p.tolerance);
+  r.allclose_failing += !(error <= p.tolerance + p.tolerance * fabs(expected));
+}
+
+// The columns of `from` are others than those of `to`; of equals the first column counts, as if one thread read the row.
+__device__ void join(RowRecord& to, const RowRecord& from) {
+  const bool bad = to.non_finite > 0, other_bad = from.non_finite > 0;
+  const bool earlier = from.worst_column < to.worst_column;
+  const bool worse = bad || other_bad
+                         ? other_bad && (!bad || earlier)
+                         : from.max_abs_error > to.max_abs_error || (from.max_abs_error == to.max_abs_error && earlier);
+  if (worse) to.worst_column = from.worst_column;
+  if (from.first_never_written < to.first_never_written) to.first_never_written = from.first_never_written;
+  to.error += from.error;
+  to.reference += from.reference;
+  to.max_abs_error = fmax(to.max_abs_error, from.max_abs_error);
+  to.max_rel_error = fmax(to.max_rel_error, from.max_rel_error);
+  to.non_finite += from.non_finite;
+  to.never_written += from.never_written;
+  to.paper_failing += from.paper_failing;
+  to.allclose_failing += from.allclose_failing;
+  to.other_bits += from.other_bits;
+}
+
 // Keys that a row of a head sees.
 __device__ std::int64_t visible(std::int64_t row, std::int64_t length, std::int64_t causal) {
   return causal != 0 ? row % length + 1 : length;
@@ -134,6 +188,29 @@ extern "C" __global__ void __launch_bounds__(kRowThreads) ptxbench_gradient(Grad
     scores[j] = weight;
     d_p[j] = j < keys ? weight * (d_p[j] - delta) * p.scale : 0;
   }
+}
+
+extern "C" __global__ void __launch_bounds__(kRowThreads) ptxbench_compare(CompareParams p) {
+  __shared__ __align__(16) unsigned char bytes[kRowThreads * sizeof(RowRecord)];  // records are not trivial
+  auto* parts = reinterpret_cast<RowRecord*>(bytes);
+  const std::int64_t row = blockIdx.x;
+  const auto* values = reinterpret_cast<const std::uint16_t*>(p.values) + row * p.columns;
+  const auto* expected = reinterpret_cast<const double*>(p.expected) + row * p.columns;
+  RowRecord record;
+  record.worst_column = record.first_never_written = kNoColumn;
+  for (std::int64_t column = threadIdx.x; column < p.columns; column += kRowThreads)
+    take_element(record, column, values[column], expected[column], p);
+  parts[threadIdx.x] = record;
+  __syncthreads();
+  for (unsigned half = kRowThreads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) join(parts[threadIdx.x], parts[threadIdx.x + half]);
+    __syncthreads();
+  }
+  if (threadIdx.x != 0) return;
+  record = parts[0];
+  record.worst_expected = expected[record.worst_column];
+  record.worst_got = __uint_as_float(static_cast<std::uint32_t>(values[record.worst_column]) << 16);
+  reinterpret_cast<RowRecord*>(p.records)[row] = record;
 }
 
 extern "C" __global__ void ptxbench_scan(ScanParams p) {
