@@ -32,11 +32,11 @@ Status check(const BaselineTask& task) {
   if (std::count(task.tensors.begin(), task.tensors.end(), 0u) != 0)
     return fail(ErrorKind::kInvalidInput, "baseline: a tensor has the address 0");
   const bool gemm = task.operation == BaselineOperation::kGemmNt;
-  const std::vector<std::int64_t> sizes =
-      gemm ? std::vector<std::int64_t>{task.m, task.n, task.k}
-           : std::vector<std::int64_t>{task.batch, task.heads_q, task.heads_kv, task.seq_q, task.seq_kv, task.head_dim};
-  if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size <= 0; }))
-    return fail(ErrorKind::kInvalidInput, "baseline: a size is not positive");
+  const std::vector<std::uint32_t> sizes =
+      gemm ? std::vector{task.m, task.n, task.k}
+           : std::vector{task.batch, task.heads_q, task.heads_kv, task.seq_q, task.seq_kv, task.head_dim};
+  if (std::count(sizes.begin(), sizes.end(), 0u) != 0)
+    return fail(ErrorKind::kInvalidInput, "baseline: a size is zero");
   if (!gemm && task.heads_q % task.heads_kv != 0)
     return fail(ErrorKind::kInvalidInput,
                 fmt::format("baseline: {} query heads are no multiple of {} key heads", task.heads_q, task.heads_kv));

@@ -4,7 +4,6 @@
 // and takes the fastest, so nothing is chosen here. A further library is one more entry of baseline_libraries().
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,33 +13,21 @@
 #include <vector>
 
 #include "ptxbench/base/result.h"
+#include "ptxbench/wire/records.h"
 
 struct CUstream_st;
 
 namespace ptxbench::gpu {
-
-enum class BaselineOperation : std::uint8_t { kGemmNt, kAttentionForward, kAttentionBackward };
 
 // All matrices compact and row-major in device memory, BF16 with FP32 accumulation unless said otherwise.
 //   kGemmNt             A[m,k] B[n,k]                  -> C[m,n] = A Bᵀ
 //   kAttentionForward   Q[b,hq,sq,d] K,V[b,hkv,skv,d]  -> O[b,hq,sq,d], L[b,hq,sq] FP32: natural logarithm of the sum of
 //                                                         exponentials of the scaled scores
 //   kAttentionBackward  Q K V O dO L                   -> dQ dK dV, shaped as Q K V
-// Query head i uses head i / (hq / hkv) of K and V. Causal: query i sees keys 0..i.
-struct BaselineTask {
-  BaselineOperation operation = BaselineOperation::kGemmNt;
-  std::int64_t m = 0, n = 0, k = 0;
-  std::int64_t batch = 0, heads_q = 0, heads_kv = 0, seq_q = 0, seq_kv = 0, head_dim = 0;
-  bool causal = false;
-  float scale = 1;                     // of the scores
-  std::vector<std::uint64_t> tensors;  // device addresses, inputs then outputs, in the order above
-};
-
-struct BaselinePlan {
-  std::string library, version;  // "cuBLASLt", "13.1.0"
-  std::string description;       // which algorithm, in the library's own terms
-  std::uint64_t workspace_bytes = 0;
-};
+// Query head i uses head i / (hq / hkv) of K and V. Causal: query i sees keys 0..i. tensors: addresses in that order.
+using BaselineTask = wire::BaselineProblem;
+using BaselineOperation = wire::Operation;
+using wire::BaselinePlan;
 
 // A task prepared by one library. The device's context must be current in the calling thread at every call.
 class Baseline {

@@ -120,11 +120,9 @@ Status CublasLt::describe_product(const BaselineTask& task) {
       check(f_, f_.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first), "transposition"));
   PTXBENCH_TRY_STATUS(
       check(f_, f_.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second), "transposition"));
-  const auto m = static_cast<std::uint64_t>(task.m), n = static_cast<std::uint64_t>(task.n),
-             k = static_cast<std::uint64_t>(task.k);
-  PTXBENCH_TRY_STATUS(check(f_, f_.layout_create(&first_, CUDA_R_16BF, k, n, task.k), "layout of B"));
-  PTXBENCH_TRY_STATUS(check(f_, f_.layout_create(&second_, CUDA_R_16BF, k, m, task.k), "layout of A"));
-  return check(f_, f_.layout_create(&result_, CUDA_R_16BF, n, m, task.n), "layout of C");
+  PTXBENCH_TRY_STATUS(check(f_, f_.layout_create(&first_, CUDA_R_16BF, task.k, task.n, task.k), "layout of B"));
+  PTXBENCH_TRY_STATUS(check(f_, f_.layout_create(&second_, CUDA_R_16BF, task.k, task.m, task.k), "layout of A"));
+  return check(f_, f_.layout_create(&result_, CUDA_R_16BF, task.n, task.m, task.n), "layout of C");
 }
 
 Status CublasLt::describe_preference() {
