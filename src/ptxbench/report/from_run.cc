@@ -1,0 +1,153 @@
+#include "ptxbench/report/from_run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ptxbench::report {
+namespace fs = std::filesystem;
+namespace {
+
+using schema::VerdictStatus;
+using Truth = std::optional<bool>;
+
+// Whether a layer that was judged holds; none if judging did not come to a conclusion there.
+Truth layer_truth(const schema::Verdict& verdict, bool passed, bool reached) {
+  if (reached) return passed;
+  const VerdictStatus status = verdict.status();
+  if (status == VerdictStatus::kInfraError || status == VerdictStatus::kMeasurementVoid) return std::nullopt;
+  return false;  // an earlier layer failed
+}
+
+bool judged(schema::LayerState state) {
+  return state == schema::LayerState::kPassed || state == schema::LayerState::kFailed;
+}
+
+struct Layers {
+  Truth correct_paper, correct_strict, target_paper, target_strict;
+};
+
+Layers layers_of(const schema::Verdict& verdict) {
+  const schema::CorrectLayer& correct = verdict->correct;
+  const schema::ExecutedLayer& executed = verdict->executed;
+  // A run that ended in a trap, a time-out or a refusal leaves no figures: wrong under both rules.
+  const bool compared = judged(correct.state), counted = judged(executed.state);
+  return {layer_truth(verdict, correct.paper_passed, compared), layer_truth(verdict, correct.strict_passed, compared),
+          layer_truth(verdict, executed.paper_passed, counted), layer_truth(verdict, executed.strict_passed, counted)};
+}
+
+// Over all workloads; `complete` says that each of them was judged.
+Truth all_of(const std::vector<Layers>& layers, Truth Layers::*which, bool complete) {
+  Truth all = complete ? Truth(true) : std::nullopt;
+  for (const Layers& one : layers) {
+    if (one.*which == false) return false;
+    if (!(one.*which)) all.reset();
+  }
+  return all;
+}
+
+schema::TurnRecord record_of(const schema::Turn& turn, std::uint32_t trajectory, std::size_t workloads) {
+  schema::TurnRecord record;
+  record.trajectory = trajectory;
+  record.turn = turn.number;
+  record.status = schema::turn_status_from(turn.result()).value_or(schema::TurnStatus::kOther);
+  if (record.status == schema::TurnStatus::kNoKernel) {
+    record.correct_paper = record.correct_strict = false;
+  } else {
+    std::vector<Layers> layers;
+    for (const schema::Verdict& verdict : turn.judged.verdicts) layers.push_back(layers_of(verdict));
+    const bool complete = layers.size() == workloads;
+    record.correct_paper = all_of(layers, &Layers::correct_paper, complete);
+    record.correct_strict = all_of(layers, &Layers::correct_strict, complete);
+    record.target_paper = all_of(layers, &Layers::target_paper, complete);
+    record.target_strict = all_of(layers, &Layers::target_strict, complete);
+  }
+  record.speedup = turn.speedup();
+  record.input_tokens = turn.reply.usage.input;
+  record.output_tokens = turn.reply.usage.output;
+  record.reasoning_tokens = turn.reply.usage.reasoning;
+  record.cost_usd = turn.reply.cost_usd;
+  record.seconds = turn.reply.seconds + turn.judged.wait_seconds + turn.judged.judge_seconds;
+  return record;
+}
+
+}  // namespace
+
+schema::Observations observe(const schema::Run& run) {
+  schema::Observations data;
+  const std::string name = fs::absolute(run.folder).lexically_normal().filename().empty()
+                               ? fs::absolute(run.folder).lexically_normal().parent_path().filename().string()
+                               : fs::absolute(run.folder).lexically_normal().filename().string();
+  data.source = fmt::format("run folder {}", run.folder.string());
+  for (const schema::Trajectory& trajectory : run.trajectories) {
+    const schema::TrajectoryPlan& plan = trajectory.plan;
+    const auto& models = run.manifest.models;
+    const auto model =
+        std::find_if(models.begin(), models.end(), [&](const auto& one) { return one.name == plan.model; });
+    const schema::Cell cell{name,
+                            plan.model,
+                            plan.target,
+                            plan.task,
+                            fmt::format("{}", fmt::join(plan.workloads, "+")),
+                            "cuda",
+                            "",
+                            model != models.end() && model->recording};
+    const auto place = std::find(data.cells.begin(), data.cells.end(), cell);
+    const auto index = static_cast<std::uint32_t>(place - data.cells.begin());
+    if (place == data.cells.end()) data.cells.push_back(cell);
+    const auto number = static_cast<std::uint32_t>(data.trajectories.size());
+    data.trajectories.push_back({plan.id, index, plan.pack, run.manifest.experiment.turns});
+    for (const schema::Turn& turn : trajectory.turns)
+      data.turns.push_back(record_of(turn, number, plan.workloads.size()));
+  }
+  const auto open = std::count_if(run.trajectories.begin(), run.trajectories.end(),
+                                  [](const schema::Trajectory& one) { return !one.finish; });
+  if (open > 0)
+    data.notes.push_back(fmt::format("{}: {} of {} trajectories are not over; their missing turns count as planned",
+                                     name, open, run.trajectories.size()));
+  return data;
+}
+
+Result<schema::Observations> load(const fs::path& folder) {
+  if (fs::exists(folder / "observations.json")) return schema::load_observations(folder);
+  if (fs::exists(folder / "run.json")) {
+    PTXBENCH_TRY(const schema::Run run, schema::load_run(folder));
+    return observe(run);
+  }
+  return fail(ErrorKind::kNotFound, fmt::format("'{}' holds neither run.json nor observations.json", folder.string()),
+              "name a folder that `ptxbench run --out` or `ptxbench import-paper --out` made");
+}
+
+schema::Observations join(std::vector<schema::Observations> parts) {
+  if (parts.size() == 1) return std::move(parts.front());
+  schema::Observations all;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    schema::Observations& part = parts[i];
+    const auto cells = static_cast<std::uint32_t>(all.cells.size());
+    const auto trajectories = static_cast<std::uint32_t>(all.trajectories.size());
+    all.source += (i == 0 ? "" : "; ") + part.source;
+    all.notes.insert(all.notes.end(), part.notes.begin(), part.notes.end());
+    for (schema::Cell& cell : part.cells) {
+      const bool taken = std::any_of(all.cells.begin(), all.cells.begin() + cells,
+                                     [&](const schema::Cell& other) { return other.run == cell.run; });
+      if (taken) cell.run += fmt::format(" ({})", i + 1);
+      all.cells.push_back(std::move(cell));
+    }
+    for (schema::TrajectoryInfo& info : part.trajectories) {
+      info.cell += cells;
+      all.trajectories.push_back(std::move(info));
+    }
+    for (schema::PublishedCell& published : part.published) {
+      published.cell += cells;
+      all.published.push_back(published);
+    }
+    for (schema::TurnRecord& turn : part.turns) {
+      turn.trajectory += trajectories;
+      all.turns.push_back(turn);
+    }
+  }
+  return all;
+}
+
+}  // namespace ptxbench::report
