@@ -326,5 +326,91 @@ TEST_F(WorkbenchTest, ScanFindsEveryUnwrittenAndNonFiniteElement) {
   }
 }
 
+// What timed calls use: tensors that lie on the device.
+class TimedCallsTest : public WorkbenchTest {
+ protected:
+  static std::uint64_t alloc(std::uint64_t bytes) { return client->call(wire::Alloc{bytes})->address; }
+  template <class T>
+  static std::uint64_t place(const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    const std::uint64_t address = alloc(bytes.size());
+    EXPECT_TRUE(client->call(wire::WriteMemory{address, bytes.size(), 0}, bytes).has_value());
+    return address;
+  }
+  static void poke(std::uint64_t address, std::uint16_t bits) {
+    EXPECT_TRUE(client->call(wire::WriteMemory{address, 2, 0}, std::as_bytes(std::span(&bits, 1))).has_value());
+  }
+  static std::vector<std::uint16_t> rounded(const std::vector<double>& values) {
+    std::vector<std::uint16_t> bits;
+    for (const double value : values) bits.push_back(bf16_from(value));
+    return bits;
+  }
+};
+
+// Bit for bit what the CPU draws.
+TEST_F(TimedCallsTest, DrawnInputsAreThoseOfTheFamilyNormal) {
+  const Problem problem = gemm(6, 10, 40);
+  const InputSet cpu =
+      make_inputs(problem, {wire::Schedule::kLatest, std::vector<Family>(6, Family::kNormal)}, kSeed, 7, 1);
+  const std::vector<std::uint64_t> addresses = {alloc(cpu.tensors[0].bytes.size()), alloc(cpu.tensors[1].bytes.size())};
+  ASSERT_TRUE(bench->draw_inputs(problem, addresses, kSeed, 7).has_value());
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::vector<std::byte> got(cpu.tensors[i].bytes.size());
+    ASSERT_TRUE(client->call(wire::ReadMemory{addresses[i], got.size(), 0}, {}, got).has_value());
+    EXPECT_EQ(got, cpu.tensors[i].bytes) << "tensor " << i;
+  }
+}
+
+TEST_F(TimedCallsTest, ChecksSampledRowsOfAGemmAndScansTheRest) {
+  const Problem problem = gemm(4, 24, 40);
+  const std::vector<std::uint64_t> inputs = {alloc(4 * 40 * 2), alloc(24 * 40 * 2)};
+  ASSERT_TRUE(bench->draw_inputs(problem, inputs, kSeed, 3).has_value());
+  const InputSet cpu =
+      make_inputs(problem, {wire::Schedule::kLatest, std::vector<Family>(4, Family::kNormal)}, kSeed, 3, 1);
+  const auto expected = *CpuWorkbench(1).reference(problem, cpu);
+  const std::vector<std::uint64_t> outputs = {place(rounded(expected[0]))};
+  const std::vector<OutputShape> shapes = {{"C", schema::DType::kBFloat16, {4, 24}}};
+  const auto check = [&] { return *bench->check_call(problem, inputs, shapes, outputs, PhiloxStream(kSeed, 99)); };
+  EXPECT_EQ(check().rows, 64);
+  EXPECT_EQ(check().figures[0].strict_failing, 0);
+  // 64 draws from 4 rows miss none of them: a wrong element must be seen.
+  poke(outputs[0] + (2 * 24 + 5) * 2, 0x42c8);  // 100
+  EXPECT_GT(check().figures[0].strict_failing, 0);
+  poke(outputs[0] + (2 * 24 + 5) * 2, kPoison & 0xffff);
+  EXPECT_EQ(check().figures[0].never_written, 1);
+  EXPECT_GT(check().figures[0].strict_failing, 0);
+  EXPECT_GT(check().figures[0].paper_failing, 0);
+}
+
+TEST_F(TimedCallsTest, ChecksOneHeadOfAttention) {
+  const Problem problem = attention(Operation::kAttentionForward, {1, 2, 1, 24, 64, true});
+  const RunPlan plan{wire::Schedule::kLatest, {Family::kNormal}};
+  const InputSet cpu = make_inputs(problem, plan, kSeed, 5, 1);
+  std::vector<std::uint64_t> inputs;
+  for (const HostTensor& tensor : cpu.tensors) inputs.push_back(alloc(tensor.bytes.size()));
+  ASSERT_TRUE(bench->draw_inputs(problem, inputs, kSeed, 5).has_value());
+  const auto expected = *CpuWorkbench(1).reference(problem, cpu);
+  std::vector<float> lse(expected[1].begin(), expected[1].end());
+  const std::vector<std::uint64_t> outputs = {place(rounded(expected[0])), place(lse)};
+  const std::vector<OutputShape> shapes = {{"O", schema::DType::kBFloat16, {1, 2, 24, 64}},
+                                           {"L", schema::DType::kFloat32, {1, 2, 24}}};
+  const auto check = [&] { return *bench->check_call(problem, inputs, shapes, outputs, PhiloxStream(kSeed, 1)); };
+  EXPECT_EQ(check().rows, 48);
+  EXPECT_EQ(check().figures[0].strict_failing, 0);
+  EXPECT_EQ(check().figures[1].strict_failing, 0);
+  const float wrong = lse[7] + 0.01f;
+  ASSERT_TRUE(
+      client->call(wire::WriteMemory{outputs[1] + 7 * 4, 4, 0}, std::as_bytes(std::span(&wrong, 1))).has_value());
+  EXPECT_EQ(check().figures[1].strict_failing, 1);
+  poke(outputs[0] + (30 * 64 + 3) * 2, 0x4120);  // 10
+  EXPECT_EQ(check().figures[0].strict_failing, 1);
+}
+
+TEST_F(TimedCallsTest, BackwardIsRefusedByName) {
+  const Problem problem = attention(Operation::kAttentionBackward, {1, 1, 1, 24, 64, false});
+  EXPECT_FALSE(DeviceWorkbench::can_draw(problem));
+  EXPECT_EQ(bench->draw_inputs(problem, {}, kSeed, 0).error().kind, ErrorKind::kUnsupported);
+}
+
 }  // namespace
 }  // namespace ptxbench::judge

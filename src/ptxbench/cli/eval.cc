@@ -103,8 +103,8 @@ Status append_trace(const std::string& file, const schema::Verdict& verdict, con
 
 Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progress& progress) {
   PTXBENCH_TRY(const Device device, choose_device(options));
-  judge::DevicePool pool;
-  if (device.gpu) pool.prepare(*device.gpu);  // its context is made while the candidate is compiled
+  std::optional<judge::GpuStation> station;
+  if (device.gpu) station.emplace(*device.gpu);  // contexts are made while the candidate is compiled
   PTXBENCH_TRY(const judge::Suite suite, load());
   const std::string selector = !options.workload.empty() ? options.workload : device.gpu ? "full" : "emu";
   PTXBENCH_TRY(const auto choices, suite.choose(options.task, selector));
@@ -133,8 +133,8 @@ Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progre
     request.definition = choice.task->definition;
     request.workload = *choice.workload;
     request.full_task = choice.task->definition.name == options.task ? "" : options.task;
-    PTXBENCH_TRY(schema::Verdict verdict, device.gpu ? judge::evaluate_on_gpu(request, *device.gpu, pool)
-                                                     : judge::evaluate(request, judge::run_candidate));
+    PTXBENCH_TRY(schema::Verdict verdict,
+                 station ? judge::evaluate_on_gpu(request, *station) : judge::evaluate(request, judge::run_candidate));
     if (!options.trace.empty() && verdict.status() != schema::VerdictStatus::kInfraError)
       PTXBENCH_TRY_STATUS(append_trace(options.trace, verdict, request.workload, options.file));
     verdicts.push_back(std::move(verdict));

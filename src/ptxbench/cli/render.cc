@@ -175,6 +175,34 @@ void render_executed(Page& page, const ExecutedLayer& layer) {
   page.close();
 }
 
+void render_fast(Page& page, const schema::FastLayer& layer) {
+  page.layer("fast", layer.state);
+  if (!layer.message.empty()) page.lines(layer.message);
+  const auto series = [](const schema::TimeSeries& s) {
+    return fmt::format("{:.4f} ms median of {} calls ({:.4f} to {:.4f}, spread {:.1f} %)", s.median_ms,
+                       s.samples_ms.size(), s.min_ms, s.max_ms, 100 * s.spread);
+  };
+  if (layer.speedup) page.line(fmt::format("speed-up {:.3f} against the strongest baseline", *layer.speedup));
+  if (layer.candidate) {
+    std::string line = "candidate " + series(*layer.candidate);
+    if (layer.tflops) line += fmt::format(", {:.0f} TFLOP/s", *layer.tflops);
+    if (layer.roofline)
+      line += fmt::format(", {:.1f} % of the roofline of {}", 100 * layer.roofline->share, layer.roofline->gpu);
+    page.line(line);
+  }
+  if (layer.kernels.size() > 1)
+    for (const schema::KernelTime& kernel : layer.kernels)
+      page.line(fmt::format("  {} x {}: {:.4f} ms", kernel.launches, kernel.kernel, kernel.median_ms));
+  for (const schema::BaselineTime& baseline : layer.baselines)
+    page.line(fmt::format("{} {}: {}, best of {} plans: {}", baseline.library, baseline.version, series(baseline.time),
+                          baseline.plans, baseline.algorithm));
+  if (layer.verified_calls > 0)
+    page.line(fmt::format("{} calls verified: all elements scanned, {} rows held against exact values",
+                          layer.verified_calls, layer.verified_rows));
+  for (const std::string& note : layer.notes) page.line("note: " + note);
+  page.close();
+}
+
 }  // namespace
 
 std::string render(const schema::Verdict& verdict, bool colour) {
@@ -194,9 +222,7 @@ std::string render(const schema::Verdict& verdict, bool colour) {
   render_compile(page, fields.compile);
   render_correct(page, fields.correct);
   render_executed(page, fields.executed);
-  page.layer("fast", fields.fast.state);
-  if (!fields.fast.message.empty()) page.lines(fields.fast.message);
-  page.close();
+  render_fast(page, fields.fast);
   page.raw(fmt::format("\n{:.1f} s in all", fields.seconds));
   for (const Phase& phase : fields.phases)
     page.raw(fmt::format("{}{} {:.0f} ms", &phase == &fields.phases.front() ? ": " : ", ", phase.name, phase.ms));

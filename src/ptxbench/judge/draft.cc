@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ctime>
@@ -221,6 +222,19 @@ void Draft::void_executed(std::string source, std::string reason) {
   layer.message = reason;
   layer.void_reasons = {reason};
   end(VerdictStatus::kMeasurementVoid, "the executed instructions could not be counted: " + std::move(reason));
+}
+
+void Draft::void_fast(schema::FastLayer layer) {
+  layer.state = LayerState::kVoid;
+  if (layer.message.empty()) layer.message = fmt::format("{}", fmt::join(layer.void_reasons, "; "));
+  fields_.fast = std::move(layer);
+  end(VerdictStatus::kMeasurementVoid, "the time could not be measured: " + fields_.fast.message);
+}
+
+void Draft::take_back() {
+  fields_.correct.strict_passed = fields_.correct.paper_passed = false;
+  fields_.executed = {};
+  fields_.fast = {};
 }
 
 Result<schema::Verdict> Draft::finish() {

@@ -33,6 +33,9 @@ class Draft {
   Result<bool> judge_executed(const std::vector<std::vector<wire::LaunchRecord>>& launches, const CountSource& source);
   // A layer whose measurement failed: MEASUREMENT_VOID.
   void void_executed(std::string source, std::string reason);
+  void void_fast(schema::FastLayer layer);
+  // Layers 1 and 2 had been met; a later call says otherwise. What they claimed is taken back.
+  void take_back();
   void end(schema::VerdictStatus status, std::string message);
 
   Result<schema::Verdict> finish();

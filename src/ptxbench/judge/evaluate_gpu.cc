@@ -10,6 +10,7 @@
 #include "ptxbench/judge/compare.h"
 #include "ptxbench/judge/draft.h"
 #include "ptxbench/judge/gpu_evidence.h"
+#include "ptxbench/judge/timed_calls.h"
 #include "ptxbench/toolchain/build.h"
 #include "ptxbench/wire/device_environment.h"
 
@@ -38,29 +39,38 @@ Result<Finished> ask(const DeviceProgram& gpu, const char* option) {
 
 class GpuEvaluation {
  public:
-  GpuEvaluation(const DeviceProgram& gpu, DevicePool& pool, Draft& draft)
-      : gpu_(gpu), pool_(pool), draft_(draft), request_(draft.request()) {}
+  GpuEvaluation(GpuStation& station, Draft& draft)
+      : station_(station), draft_(draft), request_(draft.request()), cpu_(request_.threads) {}
   Status run();
 
  private:
   Status open();
   bool run_once(const RunPlan& plan, int run);
   Result<RunOutcome> execute(const RunPlan& plan, int run, const InputSet& inputs);
-  Result<bool> compare(const RunPlan& plan, const InputSet& inputs, const std::vector<std::vector<double>>& expected,
-                       int run);
+  Result<bool> compare(const RunPlan& plan, const InputSet& inputs, int run);
   Status count();
+  void time();
+  void take_times(TimedCallsOutcome outcome);
+  std::vector<OutputShape> output_shapes() const;
   void look_after_a_hang();
   void infrastructure(const Error& error) { draft_.end(VerdictStatus::kInfraError, error.message); }
 
-  const DeviceProgram& gpu_;
-  DevicePool& pool_;
+  GpuStation& station_;
   Draft& draft_;
   const EvaluateRequest& request_;
+  CpuWorkbench cpu_;
+  TrustedDevice* trusted_ = nullptr;
+  std::future<Result<Baseline>> baseline_;
   std::optional<CandidateSession> session_;
 };
 
 Status GpuEvaluation::open() {
-  PTXBENCH_TRY(DeviceProcess device, pool_.take(gpu_));
+  PTXBENCH_TRY(DeviceProcess device, station_.candidate_device());
+  PTXBENCH_TRY(trusted_, station_.trusted());
+  // The libraries take a while to load; they do it beside the first inputs.
+  baseline_ = std::async(std::launch::async, [this, shapes = output_shapes()] {
+    return Baseline::prepare(*trusted_->process, draft_.problem(), shapes);
+  });
   draft_.fields().device = "gpu: " + device.hello().info.name;
   RunRequest request = request_.run;
   request.artifact = request_.build.library;
@@ -89,29 +99,32 @@ Result<RunOutcome> GpuEvaluation::execute(const RunPlan& plan, int run, const In
   return outcome;
 }
 
-Result<bool> GpuEvaluation::compare(const RunPlan& plan, const InputSet& inputs,
-                                    const std::vector<std::vector<double>>& expected, int run) {
-  PTXBENCH_TRY(const auto outputs, session_->read_outputs());
-  const auto& specs = request_.definition.outputs;
-  std::vector<OutputView> views;
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    views.push_back({specs[i].name, specs[i].dtype, schema::extents(specs[i], draft_.axes()), outputs[i], expected[i]});
-  if (request_.keep_outputs) request_.keep_outputs(run, outputs);
-  return draft_.phase("comparison",
-                      [&] { return draft_.take_families(compare_run(draft_.problem(), plan, inputs, views, run)); });
+std::vector<OutputShape> GpuEvaluation::output_shapes() const {
+  std::vector<OutputShape> shapes;
+  for (const schema::TensorSpec& spec : request_.definition.outputs)
+    shapes.push_back({spec.name, spec.dtype, schema::extents(spec, draft_.axes())});
+  return shapes;
+}
+
+Result<bool> GpuEvaluation::compare(const RunPlan& plan, const InputSet& inputs, int run) {
+  PTXBENCH_TRY(const auto bytes, session_->read_outputs());
+  if (request_.keep_outputs) request_.keep_outputs(run, bytes);
+  std::vector<RunOutput> outputs;
+  for (OutputShape& shape : output_shapes()) outputs.push_back({std::move(shape), bytes[outputs.size()]});
+  // The CPU is the oracle that the trusted kernels are tested against, where it is fast enough.
+  Workbench& bench = draft_.fields().emulator_sized ? static_cast<Workbench&>(cpu_) : *trusted_->bench;
+  PTXBENCH_TRY(auto families, bench.compare(draft_.problem(), plan, inputs, outputs, run));
+  return draft_.take_families(std::move(families));
 }
 
 // False when the evaluation ends with this run.
 bool GpuEvaluation::run_once(const RunPlan& plan, int run) {
-  const Problem& problem = draft_.problem();
   const InputSet inputs =
-      draft_.phase("inputs", [&] { return make_inputs(problem, plan, draft_.seed(), run, request_.threads); });
-  auto reference = std::async(std::launch::async, [&] { return make_reference(problem, inputs, request_.threads); });
+      draft_.phase("inputs", [&] { return make_inputs(draft_.problem(), plan, draft_.seed(), run, request_.threads); });
   const Clock::time_point start = Clock::now();
   const Result<RunOutcome> outcome =
       draft_.phase(run == 0 ? "first run" : "replays", [&] { return execute(plan, run, inputs); });
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  const std::vector<std::vector<double>> expected = draft_.phase("reference", [&] { return reference.get(); });
   if (!outcome) {
     infrastructure(outcome.error());
     return false;
@@ -121,7 +134,7 @@ bool GpuEvaluation::run_once(const RunPlan& plan, int run) {
     look_after_a_hang();
     return false;
   }
-  const Result<bool> good = compare(plan, inputs, expected, run);
+  const Result<bool> good = draft_.phase("comparison", [&] { return compare(plan, inputs, run); });
   if (!good) infrastructure(good.error());
   return good && *good;
 }
@@ -130,12 +143,12 @@ bool GpuEvaluation::run_once(const RunPlan& plan, int run) {
 void GpuEvaluation::look_after_a_hang() {
   if (draft_.fields().status != VerdictStatus::kTimeout) return;
   session_.reset();
-  const Result<Finished> health = ask(gpu_, "--health");
+  const Result<Finished> health = ask(station_.gpu(), "--health");
   if (health && health->exit.ok()) return;
   const std::string why = health ? health->err.bytes + " (it " + health->exit.describe() + ")" : health.error().message;
   std::error_code ignored;
   fs::create_directories(quarantine_folder(), ignored);
-  static_cast<void>(write_file_atomic(quarantine_file(gpu_), why));
+  static_cast<void>(write_file_atomic(quarantine_file(station_.gpu()), why));
   draft_.fields().correct.state = schema::LayerState::kNotReached;
   draft_.fields().correct.failure.reset();
   draft_.end(VerdictStatus::kInfraError,
@@ -151,11 +164,66 @@ Status GpuEvaluation::count() {
   if (!listing) return draft_.void_executed(kCounter, listing.error().message), Status();
   if (const Status joined = join_disassembly(*listing, reply->launches); !joined)
     return draft_.void_executed(kCounter, joined.error().message), Status();
-  PTXBENCH_TRY(const bool executed, draft_.judge_executed({reply->launches}, {kCounter, kNoBytes}));
-  if (!executed) return {};
-  draft_.fields().fast.state = schema::LayerState::kNotMeasured;
-  draft_.fields().fast.message = "not measured: this version of ptxbench counts on a GPU and does not time";
+  PTXBENCH_TRY_STATUS(draft_.judge_executed({reply->launches}, {kCounter, kNoBytes}));
   return {};
+}
+
+constexpr char kMethod[] =
+    "CUPTI kernel times, first start to last end; {} warm-ups and {} calls, each with fresh inputs, poisoned outputs "
+    "and a "
+    "flushed L2, in turns with the baseline on the same inputs; medians";
+
+// The third layer. Whatever keeps it from being measured makes it void, with the reason.
+void GpuEvaluation::time() {
+  schema::FastLayer& fast = draft_.fields().fast;
+  if (!DeviceWorkbench::can_draw(draft_.problem())) {
+    fast.state = schema::LayerState::kNotMeasured;
+    fast.message = "not measured: fresh inputs for every timed call of attention backward are not supported yet";
+    return;
+  }
+  const auto give_up = [&](std::string reason) {
+    schema::FastLayer layer;
+    layer.void_reasons = {std::move(reason)};
+    draft_.void_fast(std::move(layer));
+  };
+  const Result<Baseline> baseline = baseline_.get();
+  if (!baseline) return give_up("the baseline could not be prepared: " + baseline.error().message);
+  TimedCallsOrder order{draft_.problem(), output_shapes(), draft_.seed(), request_.rules};
+  Result<TimedCallsOutcome> outcome = time_calls(order, *session_, *trusted_->process, *trusted_->bench, *baseline);
+  if (!outcome) return give_up(outcome.error().message);
+  take_times(std::move(*outcome));
+}
+
+void GpuEvaluation::take_times(TimedCallsOutcome outcome) {
+  if (outcome.hung || outcome.fault) {
+    RunOutcome run;
+    run.sandbox = draft_.fields().sandbox;
+    if (outcome.hung) run.end = HostEnd::kDeviceTimeout;
+    if (outcome.fault) {
+      run.launches = std::move(outcome.fault->launches);
+      run.sticky_error = outcome.fault->sticky_code;
+      run.sticky_message = std::move(outcome.fault->sticky_message);
+    }
+    draft_.take_back();
+    draft_.take_run(run, "timed call", 0);
+    return look_after_a_hang();
+  }
+  if (outcome.wrong) {
+    outcome.wrong->run = static_cast<int>(draft_.fields().correct.runs.size());
+    draft_.fields().correct.runs.push_back({"timed call", 0, static_cast<int>(outcome.data.kernels.size())});
+    draft_.take_back();
+    draft_.take_families({std::move(*outcome.wrong)});
+    return;
+  }
+  const schema::ExecutedLayer& executed = draft_.fields().executed;
+  outcome.data.required_flops = executed.required_flops;
+  outcome.data.compulsory_bytes = executed.compulsory_bytes;
+  for (const PlacedTensor& tensor : session_->tensors())
+    if (!tensor.output) outcome.data.input_bytes += tensor.bytes;
+  schema::FastLayer layer = judge_times(outcome.data);
+  layer.method = fmt::format(kMethod, kWarmUps, kTimedCalls);
+  if (layer.state == schema::LayerState::kVoid) return draft_.void_fast(std::move(layer));
+  draft_.fields().fast = std::move(layer);
 }
 
 Status GpuEvaluation::run() {
@@ -172,7 +240,10 @@ Status GpuEvaluation::run() {
   if (draft_.ended()) return {};
   draft_.say("counting");
   PTXBENCH_TRY_STATUS(draft_.phase("counting", [&] { return count(); }));
-  session_->close();
+  if (draft_.ended()) return {};
+  draft_.say("timing");
+  draft_.phase("timing", [&] { time(); });
+  if (session_) session_->close();
   return {};
 }
 
@@ -195,13 +266,13 @@ Result<DeviceProgram> find_gpu(int number) {
   return fail(std::move(error));
 }
 
-Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, const DeviceProgram& gpu, DevicePool& pool) {
-  if (const auto note = read_file(quarantine_file(gpu)))
+Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station) {
+  if (const auto note = read_file(quarantine_file(station.gpu())))
     return fail(ErrorKind::kUnavailable, "the GPU is quarantined since it failed its health check: " + *note,
                 "see that it works, then: ptxbench doctor --clear-quarantine");
   PTXBENCH_TRY(Draft draft, Draft::create(request));
   try {
-    PTXBENCH_TRY_STATUS(GpuEvaluation(gpu, pool, draft).run());
+    PTXBENCH_TRY_STATUS(GpuEvaluation(station, draft).run());
     return draft.finish();
   } catch (const std::bad_alloc&) {
     return fail(out_of_memory(request));

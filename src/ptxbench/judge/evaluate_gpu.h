@@ -1,12 +1,14 @@
-// One candidate on one workload on a real GPU: layers 1 and 2. Host code runs once, in the first run; the runs on the other
-// input families and the counting run replay what it asked of the device, with fresh inputs and poisoned outputs.
-// Inputs and references are made on the CPU. Times are not measured here, and the verdict says so.
+// One candidate on one workload on a real GPU: all three layers. Host code runs once, in the first run; the runs on the
+// other input families, the counting run and the timed calls replay what it asked of the device, with fresh inputs and
+// poisoned outputs. Inputs of the correctness runs are made on the CPU; references of full workloads on the judge's own
+// device process, those of emulator-sized ones on the CPU.
 #pragma once
 
 #include <filesystem>
 
 #include "ptxbench/judge/device_process.h"
 #include "ptxbench/judge/evaluate.h"
+#include "ptxbench/judge/gpu_station.h"
 
 namespace ptxbench::judge {
 
@@ -16,7 +18,7 @@ Result<DeviceProgram> find_gpu(int number);
 
 // As evaluate(). A GPU that is ill after a hang is quarantined: later calls fail with kUnavailable until
 // clear_quarantine().
-Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, const DeviceProgram& gpu, DevicePool& pool);
+Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station);
 
 // Where the note of a quarantined GPU lies, if there is one.
 std::filesystem::path quarantine_file(const DeviceProgram& gpu);

@@ -40,15 +40,6 @@ const std::vector<float>& normal_table() {
   return table;
 }
 
-const std::vector<std::uint16_t>& normal_bf16_table() {
-  static const std::vector<std::uint16_t> table = [] {
-    std::vector<std::uint16_t> bits;
-    for (const float value : normal_table()) bits.push_back(bf16_from(value));
-    return bits;
-  }();
-  return table;
-}
-
 // Random streams of one tensor in one run.
 class TensorRandom {
  public:
@@ -269,6 +260,19 @@ InputSet make_attention(const Problem& problem, const RunPlan& plan, std::uint64
 }
 
 }  // namespace
+
+const std::vector<std::uint16_t>& normal_bf16_table() {
+  static const std::vector<std::uint16_t> table = [] {
+    std::vector<std::uint16_t> bits;
+    for (const float value : normal_table()) bits.push_back(bf16_from(value));
+    return bits;
+  }();
+  return table;
+}
+
+PhiloxStream normal_stream(std::uint64_t seed, int run, int tensor) {
+  return TensorRandom(seed, run, tensor).stream(TensorRandom::kValues);
+}
 
 std::span<const std::uint16_t> HostTensor::bf16() const {
   return {reinterpret_cast<const std::uint16_t*>(bytes.data()), bytes.size() / sizeof(std::uint16_t)};

@@ -39,6 +39,8 @@ class PhiloxStream {
     return philox4x32(
         {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), stream_[0], stream_[1]}, key_);
   }
+  const std::array<std::uint32_t, 2>& key() const { return key_; }
+  const std::array<std::uint32_t, 2>& number() const { return stream_; }
   // A uniform integer below bound (> 0). The bias of at most bound / 2^64 does not matter here.
   std::uint64_t below(std::uint64_t index, std::uint64_t bound) const {
     const PhiloxBlock bits = block(index);

@@ -31,6 +31,7 @@ struct BaselineCalls {
   wire::BaselinePlan plan;
   int plans = 1;  // of its library that were tried
   Calls calls;
+  std::uint32_t number = 0;  // the plan's, among all that were offered
 };
 
 struct TimingData {

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ptxbench/base/result.h"
@@ -80,6 +82,24 @@ class DeviceWorkbench : public Workbench {
                                         std::span<const std::uint32_t> rows) override;
   Result<ScanCounts> scan(schema::DType dtype, std::span<const std::byte> output) override;
 
+  // ---- Calls that are timed: their tensors stay on this device, addresses in the definition's order ----
+
+  // Whether fresh inputs of this problem can be drawn here: GEMM and attention forward with rows of whole blocks of 8.
+  // Attention backward needs the O and L of a forward pass, which is not made here per call.
+  static bool can_draw(const Problem& problem);
+  // All inputs from N(0,1): what make_inputs gives for the family "normal" with this seed and run.
+  Status draw_inputs(const Problem& problem, std::span<const std::uint64_t> inputs, std::uint64_t seed, int run);
+
+  // Every element of the outputs is scanned for poison, NaN and infinity; a part that `draw` chooses is computed anew
+  // from the inputs and held against the strict rule: 64 rows of C, or all rows of the query heads of one K/V head.
+  struct CallCheck {
+    std::int64_t rows = 0;                       // held against exact values
+    std::vector<schema::OutputFigures> figures;  // per output, of what was looked at
+  };
+  Result<CallCheck> check_call(const Problem& problem, std::span<const std::uint64_t> inputs,
+                               const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> outputs,
+                               const PhiloxStream& draw);
+
   // Memory for the scores of attention: as many heads at a time as fit (at least one group of heads that share K and V).
   void set_score_bytes(std::uint64_t bytes) { score_bytes_ = bytes; }
   // Outputs with more elements than this are compared without hints.
@@ -88,7 +108,7 @@ class DeviceWorkbench : public Workbench {
  private:
   class Memory;  // device blocks of one call
   struct Kernels {
-    std::uint32_t matmul_bf16 = 0, matmul_f64 = 0, softmax = 0, gradient = 0, compare = 0, scan = 0;
+    std::uint32_t matmul_bf16 = 0, matmul_f64 = 0, softmax = 0, gradient = 0, compare = 0, scan = 0, normal = 0;
   };
 
   explicit DeviceWorkbench(wire::Client& client) : client_(client) {}
@@ -102,12 +122,27 @@ class DeviceWorkbench : public Workbench {
   Result<std::vector<Block>> expected(Memory& memory, const Problem& problem, const InputSet& inputs);
   Result<Block> gemm(Memory& memory, const Problem& problem, const InputSet& inputs,
                      std::span<const std::uint32_t> rows);
+  Result<Block> gemm_rows_at(Memory& memory, const Problem& problem, std::uint64_t a, std::uint64_t b,
+                             std::uint64_t row_list, std::int64_t rows);
   Result<std::vector<Block>> forward(Memory& memory, const AttentionShape& shape, const InputSet& inputs);
+  Result<std::vector<Block>> forward_at(Memory& memory, const AttentionShape& shape, std::uint64_t q, std::uint64_t k,
+                                        std::uint64_t v);
   Result<std::vector<Block>> backward(Memory& memory, const AttentionShape& shape, const InputSet& inputs);
   Result<std::vector<RowRecord>> records_of(Memory& memory, const RunOutput& output, const Block& expected);
+  // Rows of a bf16 output at `values` (numbers at row_list, or the first ones) against as many expected ones.
+  Result<std::vector<RowRecord>> compare_at(Memory& memory, std::uint64_t values, std::uint64_t row_list,
+                                            std::int64_t rows, std::int64_t columns, std::uint64_t expected);
+  Result<ScanCounts> scan_at(Memory& memory, schema::DType dtype, std::uint64_t address, std::int64_t elements);
+  Result<CallCheck> check_gemm(const Problem& problem, std::span<const std::uint64_t> inputs, const OutputShape& shape,
+                               std::uint64_t output, const PhiloxStream& draw);
+  Result<CallCheck> check_forward(const Problem& problem, std::span<const std::uint64_t> inputs,
+                                  const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> outputs,
+                                  const PhiloxStream& draw);
 
   wire::Client& client_;
   std::uint32_t module_ = 0;
+  std::uint64_t normal_table_ = 0;                    // on the device, from the first draw on
+  std::multimap<std::uint64_t, std::uint64_t> kept_;  // blocks by size that timed calls use again
   Kernels kernels_;
   std::uint64_t score_bytes_ = std::uint64_t{8} << 30;
   std::int64_t hint_elements_ = std::int64_t{1} << 22;

@@ -10,6 +10,7 @@
 #include "ptxbench/judge/diagnose.h"
 #include "ptxbench/judge/trusted/params.h"
 #include "ptxbench/judge/workbench.h"
+#include "ptxbench/judge/workbench_memory.h"
 
 namespace ptxbench::judge {
 namespace {
@@ -19,68 +20,19 @@ using trusted::MatmulParams;
 using trusted::ScanParams;
 using trusted::SoftmaxParams;
 
-constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;  // bytes per message: bounds what the device buffers
-
-template <class Request>
-Result<typename Request::Reply> ask(wire::Client& client, const Request& request, std::span<const std::byte> out = {},
-                                    std::span<std::byte> in = {}) {
-  auto answer = client.call(request, out, in);
-  if (answer) return std::move(*answer);
-  const ErrorKind kind =
-      answer.error().code == wire::Code::kMemoryAllocation ? ErrorKind::kUnavailable : ErrorKind::kProtocol;
-  return fail(kind, "the judge's own device process: " + answer.error().message);
-}
-
 std::uint32_t blocks(std::int64_t extent, std::int64_t tile) {
   return static_cast<std::uint32_t>((extent + tile - 1) / tile);
 }
 
 }  // namespace
 
-class DeviceWorkbench::Memory {
- public:
-  explicit Memory(wire::Client& client) : client_(client) {}
-  Memory(const Memory&) = delete;
-  ~Memory() {
-    for (const std::uint64_t address : blocks_) static_cast<void>(client_.call(wire::Free{address}));
-  }
-
-  Result<std::uint64_t> alloc(std::uint64_t bytes) {
-    PTXBENCH_TRY(const wire::AddressReply block, ask(client_, wire::Alloc{bytes}));
-    blocks_.push_back(block.address);
-    return block.address;
-  }
-  Result<std::uint64_t> upload(std::span<const std::byte> bytes) {
-    PTXBENCH_TRY(const std::uint64_t address, alloc(bytes.size()));
-    for (std::uint64_t done = 0; done < bytes.size(); done += kPiece) {
-      const auto piece = bytes.subspan(done, std::min<std::uint64_t>(kPiece, bytes.size() - done));
-      PTXBENCH_TRY_STATUS(ask(client_, wire::WriteMemory{address + done, piece.size(), 0}, piece));
-    }
-    return address;
-  }
-  template <class T>
-  Result<std::vector<T>> download(std::uint64_t address, std::uint64_t count) {
-    std::vector<T> values(count);
-    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(values));
-    for (std::uint64_t done = 0; done < bytes.size(); done += kPiece) {
-      const auto piece = bytes.subspan(done, std::min<std::uint64_t>(kPiece, bytes.size() - done));
-      PTXBENCH_TRY_STATUS(ask(client_, wire::ReadMemory{address + done, piece.size(), 0}, {}, piece));
-    }
-    return values;
-  }
-
- private:
-  wire::Client& client_;
-  std::vector<std::uint64_t> blocks_;
-};
-
 Result<std::unique_ptr<DeviceWorkbench>> DeviceWorkbench::create(wire::Client& client,
                                                                  std::span<const std::byte> fatbin) {
   std::unique_ptr<DeviceWorkbench> bench(new DeviceWorkbench(client));
-  PTXBENCH_TRY(const wire::HandleReply module, ask(client, wire::LoadModule{fatbin.size()}, fatbin));
+  PTXBENCH_TRY(const wire::HandleReply module, ask_trusted(client, wire::LoadModule{fatbin.size()}, fatbin));
   bench->module_ = module.handle;
   const auto find = [&](const char* name, std::uint32_t& kernel) -> Status {
-    PTXBENCH_TRY(const wire::KernelReply found, ask(client, wire::GetKernel{module.handle, name}));
+    PTXBENCH_TRY(const wire::KernelReply found, ask_trusted(client, wire::GetKernel{module.handle, name}));
     kernel = found.kernel;
     return {};
   };
@@ -91,22 +43,14 @@ Result<std::unique_ptr<DeviceWorkbench>> DeviceWorkbench::create(wire::Client& c
   PTXBENCH_TRY_STATUS(find("ptxbench_gradient", kernels.gradient));
   PTXBENCH_TRY_STATUS(find("ptxbench_compare", kernels.compare));
   PTXBENCH_TRY_STATUS(find("ptxbench_scan", kernels.scan));
+  PTXBENCH_TRY_STATUS(find("ptxbench_normal", kernels.normal));
   return bench;
 }
 
 DeviceWorkbench::~DeviceWorkbench() {
+  for (const auto& [bytes, address] : kept_) static_cast<void>(client_.call(wire::Free{address}));
+  if (normal_table_ != 0) static_cast<void>(client_.call(wire::Free{normal_table_}));
   if (module_ != 0) static_cast<void>(client_.call(wire::UnloadModule{module_}));
-}
-
-template <class Params>
-Status DeviceWorkbench::launch(std::uint32_t kernel, wire::Dim3 grid, std::uint32_t threads, const Params& params) {
-  wire::Launch order;
-  order.kernel = kernel;
-  order.geometry.grid = grid;
-  order.geometry.block = {threads, 1, 1};
-  order.params.assign(reinterpret_cast<const char*>(&params), sizeof params);
-  PTXBENCH_TRY_STATUS(ask(client_, order));
-  return {};
 }
 
 template <class Params>
@@ -119,14 +63,19 @@ Status DeviceWorkbench::multiply(std::uint32_t kernel, const Params& params, std
 
 Result<DeviceWorkbench::Block> DeviceWorkbench::gemm(Memory& memory, const Problem& problem, const InputSet& inputs,
                                                      std::span<const std::uint32_t> rows) {
+  PTXBENCH_TRY(const std::uint64_t a, memory.upload(inputs.tensors[0].bytes));
+  PTXBENCH_TRY(const std::uint64_t b, memory.upload(inputs.tensors[1].bytes));
+  if (rows.empty()) return gemm_rows_at(memory, problem, a, b, 0, problem.m);
+  PTXBENCH_TRY(const std::uint64_t list, memory.upload(std::as_bytes(rows)));
+  return gemm_rows_at(memory, problem, a, b, list, static_cast<std::int64_t>(rows.size()));
+}
+
+Result<DeviceWorkbench::Block> DeviceWorkbench::gemm_rows_at(Memory& memory, const Problem& problem, std::uint64_t a,
+                                                             std::uint64_t b, std::uint64_t row_list,
+                                                             std::int64_t rows) {
   MatmulParams p{};
-  PTXBENCH_TRY(p.a, memory.upload(inputs.tensors[0].bytes));
-  PTXBENCH_TRY(p.b, memory.upload(inputs.tensors[1].bytes));
-  if (!rows.empty()) {
-    PTXBENCH_TRY(p.rows, memory.upload(std::as_bytes(rows)));
-  }
-  p.m = rows.empty() ? problem.m : static_cast<std::int64_t>(rows.size());
-  p.n = problem.n, p.k = problem.k;
+  p.a = a, p.b = b, p.rows = row_list;
+  p.m = rows, p.n = problem.n, p.k = problem.k;
   p.a_row = p.k, p.a_column = 1, p.b_group = 1, p.b_row = 1, p.b_column = p.k, p.c_row = p.n, p.alpha = 1;
   PTXBENCH_TRY(p.c, memory.alloc(p.m * p.n * sizeof(double)));
   PTXBENCH_TRY_STATUS(multiply(kernels_.matmul_bf16, p, 1));
@@ -196,13 +145,19 @@ std::int64_t heads_at_once(const AttentionShape& shape, std::uint64_t score_byte
 
 Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::forward(Memory& memory, const AttentionShape& shape,
                                                                      const InputSet& inputs) {
+  PTXBENCH_TRY(const std::uint64_t q, memory.upload(inputs.tensors[0].bytes));
+  PTXBENCH_TRY(const std::uint64_t k, memory.upload(inputs.tensors[1].bytes));
+  PTXBENCH_TRY(const std::uint64_t v, memory.upload(inputs.tensors[2].bytes));
+  return forward_at(memory, shape, q, k, v);
+}
+
+Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::forward_at(Memory& memory, const AttentionShape& shape,
+                                                                        std::uint64_t q, std::uint64_t k,
+                                                                        std::uint64_t v) {
   const std::int64_t kv_heads = shape.batch * shape.kv_heads, group = shape.group(), head = shape.length * shape.dim;
   const std::int64_t step = heads_at_once(shape, score_bytes_, 1);
   const Products products{shape.length, shape.dim, group};
   const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
-  PTXBENCH_TRY(const std::uint64_t q, memory.upload(inputs.tensors[0].bytes));
-  PTXBENCH_TRY(const std::uint64_t k, memory.upload(inputs.tensors[1].bytes));
-  PTXBENCH_TRY(const std::uint64_t v, memory.upload(inputs.tensors[2].bytes));
   PTXBENCH_TRY(const std::uint64_t o, memory.alloc(shape.query_elements() * sizeof(double)));
   PTXBENCH_TRY(const std::uint64_t lse, memory.alloc(shape.rows() * sizeof(double)));
   PTXBENCH_TRY(const std::uint64_t scores, memory.alloc(step * group * shape.length * shape.length * sizeof(double)));
@@ -291,9 +246,16 @@ Result<std::vector<RowRecord>> DeviceWorkbench::records_of(Memory& memory, const
     for (std::int64_t row = 0; row < rows; ++row) records.push_back(record_of(view, row));
     return records;
   }
+  PTXBENCH_TRY(const std::uint64_t values, memory.upload(output.bytes));
+  return compare_at(memory, values, 0, rows, columns, expected.address);
+}
+
+Result<std::vector<RowRecord>> DeviceWorkbench::compare_at(Memory& memory, std::uint64_t values, std::uint64_t row_list,
+                                                           std::int64_t rows, std::int64_t columns,
+                                                           std::uint64_t expected) {
   trusted::CompareParams p{};
-  p.expected = expected.address;
-  PTXBENCH_TRY(p.values, memory.upload(output.bytes));
+  p.expected = expected;
+  p.values = values, p.rows = row_list;
   PTXBENCH_TRY(p.records, memory.alloc(rows * sizeof(RowRecord)));
   p.columns = columns;
   p.poison = kPoison & 0xffff;
@@ -347,12 +309,19 @@ Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare(const Proble
 
 Result<ScanCounts> DeviceWorkbench::scan(schema::DType dtype, std::span<const std::byte> output) {
   Memory memory(client_);
+  PTXBENCH_TRY(const std::uint64_t values, memory.upload(output));
+  const std::size_t width = dtype == schema::DType::kFloat32 ? 4 : 2;
+  return scan_at(memory, dtype, values, static_cast<std::int64_t>(output.size() / width));
+}
+
+Result<ScanCounts> DeviceWorkbench::scan_at(Memory& memory, schema::DType dtype, std::uint64_t address,
+                                            std::int64_t elements) {
   const bool wide = dtype == schema::DType::kFloat32;
   const std::vector<std::uint64_t> zero(2);
   ScanParams p{};
-  PTXBENCH_TRY(p.values, memory.upload(output));
+  p.values = address;
   PTXBENCH_TRY(p.counts, memory.upload(std::as_bytes(std::span(zero))));
-  p.elements = static_cast<std::int64_t>(output.size() / (wide ? 4 : 2));
+  p.elements = elements;
   p.is_f32 = wide;
   p.poison = kPoison;
   constexpr std::uint32_t kThreads = 256, kMostBlocks = 1024;

@@ -36,6 +36,13 @@ struct GradientParams {
 
 inline constexpr int kRowThreads = 128;
 
+// Eight bf16 values per block of Philox4x32-10: table[each 16 bits], low halves first.
+struct NormalParams {
+  std::uint64_t out, table;  // 16-byte aligned; 65536 bf16
+  std::int64_t blocks;
+  std::uint32_t key[2], stream[2];
+};
+
 // Counts of an output, added up over the grid: [0] elements that still hold the poison, [1] NaN or infinite ones.
 struct ScanParams {
   std::uint64_t values, counts;  // counts: two uint64, zeroed by the caller
@@ -54,9 +61,9 @@ struct RowRecord {
   std::int64_t other_bits = 0;  // not the exact value rounded to nearest even, zeros of either sign being equal
 };
 
-// One block per row of a bf16 output.
+// One block per row of `expected` and `records`. Row r is held against row rows[r] of the bf16 output, or r without rows.
 struct CompareParams {
-  std::uint64_t values, expected, records;  // bf16, double, RowRecord
+  std::uint64_t values, expected, records, rows;  // bf16, double, RowRecord, uint32 or 0
   std::int64_t columns, poison;
   double tolerance;  // of the paper's rule
 };

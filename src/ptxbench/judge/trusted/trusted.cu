@@ -194,7 +194,8 @@ extern "C" __global__ void __launch_bounds__(kRowThreads) ptxbench_compare(Compa
   __shared__ __align__(16) unsigned char bytes[kRowThreads * sizeof(RowRecord)];  // records are not trivial
   auto* parts = reinterpret_cast<RowRecord*>(bytes);
   const std::int64_t row = blockIdx.x;
-  const auto* values = reinterpret_cast<const std::uint16_t*>(p.values) + row * p.columns;
+  const std::int64_t of = p.rows != 0 ? reinterpret_cast<const std::uint32_t*>(p.rows)[row] : row;
+  const auto* values = reinterpret_cast<const std::uint16_t*>(p.values) + of * p.columns;
   const auto* expected = reinterpret_cast<const double*>(p.expected) + row * p.columns;
   RowRecord record;
   record.worst_column = record.first_never_written = kNoColumn;
@@ -211,6 +212,27 @@ extern "C" __global__ void __launch_bounds__(kRowThreads) ptxbench_compare(Compa
   record.worst_expected = expected[record.worst_column];
   record.worst_got = __uint_as_float(static_cast<std::uint32_t>(values[record.worst_column]) << 16);
   reinterpret_cast<RowRecord*>(p.records)[row] = record;
+}
+
+// As philox.h; block i of the stream makes elements 8 i to 8 i + 7.
+extern "C" __global__ void ptxbench_normal(NormalParams p) {
+  const auto* table = reinterpret_cast<const std::uint16_t*>(p.table);
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < p.blocks; i += step) {
+    std::uint32_t c0 = static_cast<std::uint32_t>(i), c1 = static_cast<std::uint32_t>(i >> 32), c2 = p.stream[0],
+                  c3 = p.stream[1], k0 = p.key[0], k1 = p.key[1];
+#pragma unroll
+    for (int round = 0; round < 10; ++round) {
+      const std::uint32_t h0 = __umulhi(0xD2511F53u, c0), l0 = 0xD2511F53u * c0;
+      const std::uint32_t h1 = __umulhi(0xCD9E8D57u, c2), l1 = 0xCD9E8D57u * c2;
+      c0 = h1 ^ c1 ^ k0, c1 = l1, c2 = h0 ^ c3 ^ k1, c3 = l0;
+      k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    }
+    const auto two = [table](std::uint32_t bits) {
+      return table[bits & 0xffff] | static_cast<std::uint32_t>(table[bits >> 16]) << 16;
+    };
+    reinterpret_cast<uint4*>(p.out)[i] = make_uint4(two(c0), two(c1), two(c2), two(c3));
+  }
 }
 
 extern "C" __global__ void ptxbench_scan(ScanParams p) {
