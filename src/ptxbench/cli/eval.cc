@@ -12,6 +12,7 @@
 #include "ptxbench/cli/command.h"
 #include "ptxbench/cli/render.h"
 #include "ptxbench/judge/build_evidence.h"
+#include "ptxbench/judge/device_comparison.h"
 #include "ptxbench/judge/evaluate.h"
 #include "ptxbench/judge/evaluate_gpu.h"
 #include "ptxbench/judge/suite.h"
@@ -22,9 +23,11 @@ namespace ptxbench::cli {
 namespace {
 
 struct Options {
-  std::string file, task, target = "hopper", workload, device = "auto", rules = "strict", trace, pack;
+  std::vector<std::string> files;
+  std::string task, target = "hopper", workload, device = "auto", rules = "strict", trace, pack;
   std::uint64_t seed = 0;
   unsigned timeout = 60;  // seconds
+  unsigned repeat = 1;
   bool seeded = false, json = false, quiet = false, no_cache = false;
 };
 
@@ -61,15 +64,23 @@ Result<std::vector<std::filesystem::path>> pack_headers(const std::string& targe
 std::string is_numbered_gpu(const std::string& text) {
   const bool good = text.starts_with("gpu:") && text.size() > 4 && text.size() < 8 &&
                     text.find_first_not_of("0123456789", 4) == std::string::npos;
-  return good ? "" : fmt::format("'{}' is none of auto, emu, gpu, gpu:N", text);
+  return good ? "" : fmt::format("'{}' is none of auto, emu, gpu, gpu:N, both", text);
 }
 
 struct Device {
   std::optional<judge::DeviceProgram> gpu;  // none: the emulator
+  bool both = false;
 };
 
-// auto is the emulator: a GPU is taken when it is asked for.
+// auto: the first GPU if one can be used, else the emulator.
 Result<Device> choose_device(const Options& options) {
+  if (options.device == "both") {
+    PTXBENCH_TRY(judge::DeviceProgram gpu, judge::gpu_program(0));
+    return Device{std::move(gpu), true};
+  }
+  if (options.device == "auto" && std::filesystem::exists("/dev/nvidiactl")) {
+    if (auto gpu = judge::find_gpu(0)) return Device{std::move(*gpu), false};
+  }
   if (!options.device.starts_with("gpu")) {
     if (options.target == "blackwell")
       return fail(ErrorKind::kUnsupported, "--target blackwell: the emulated GPU executes Hopper only so far",
@@ -81,8 +92,8 @@ Result<Device> choose_device(const Options& options) {
     const std::string_view digits = std::string_view(options.device).substr(4);
     std::from_chars(digits.begin(), digits.end(), number);  // at most three digits, by is_numbered_gpu
   }
-  PTXBENCH_TRY(judge::DeviceProgram gpu, judge::find_gpu(number));
-  return Device{std::move(gpu)};
+  PTXBENCH_TRY(judge::DeviceProgram gpu, judge::gpu_program(number));
+  return Device{std::move(gpu), false};
 }
 
 // One line, appended in one write: lines of evaluations that run at the same time do not mix.
@@ -101,43 +112,74 @@ Status append_trace(const std::string& file, const schema::Verdict& verdict, con
   return {};
 }
 
-Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progress& progress) {
-  PTXBENCH_TRY(const Device device, choose_device(options));
-  std::optional<judge::GpuStation> station;
-  if (device.gpu) station.emplace(*device.gpu);  // contexts are made while the candidate is compiled
-  PTXBENCH_TRY(const judge::Suite suite, load());
-  const std::string selector = !options.workload.empty() ? options.workload : device.gpu ? "full" : "emu";
-  PTXBENCH_TRY(const auto choices, suite.choose(options.task, selector));
+// The build of one candidate.
+Result<judge::BuildEvidence> build_candidate(const Options& options, const std::string& file) {
   PTXBENCH_TRY(const schema::GpuTarget target, schema::parse_gpu_target(options.target));
-
-  judge::EvaluateRequest request;
-  PTXBENCH_TRY_STATUS(judge::locate_programs(request.run));
-  request.run.limits.wall = std::chrono::seconds(options.timeout);
-  progress.say("compile");
   toolchain::BuildRequest build;
-  build.source = options.file;
+  build.source = file;
   build.target = target;
   build.use_cache = !options.no_cache;
   if (!options.pack.empty()) {
     PTXBENCH_TRY(build.include_folders, pack_headers(options.target, options.pack));
   }
   PTXBENCH_TRY(const toolchain::BuildOutcome outcome, toolchain::build(build));
-  PTXBENCH_TRY(request.build, judge::build_evidence(outcome, build));
+  return judge::build_evidence(outcome, build);
+}
 
+// On the GPU and on the emulator, with one seed.
+Result<schema::Verdict> evaluate_on_both(judge::EvaluateRequest request, judge::GpuStation& station) {
+  if (!request.workload.emulator && request.definition.extension->full_sibling.empty())
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("--device both: workload {} is too large for the emulator", request.workload.uuid),
+                "choose emulator-sized ones: --workload emu");
+  if (!request.seed) {
+    PTXBENCH_TRY(request.seed, judge::random_seed());
+  }
+  judge::KeptOutputs gpu_outputs, emu_outputs;
+  request.keep_outputs = [&](int, const auto& outputs) { gpu_outputs.push_back(outputs); };
+  PTXBENCH_TRY(const schema::Verdict gpu, judge::evaluate_on_gpu(request, station));
+  request.keep_outputs = [&](int, const auto& outputs) { emu_outputs.push_back(outputs); };
+  PTXBENCH_TRY(const schema::Verdict emu, judge::evaluate(request, judge::run_candidate));
+  return judge::add_comparison(gpu, gpu_outputs, emu, emu_outputs, request.definition);
+}
+
+// Every file on every workload, as often as asked for; on a GPU all of them on the same station.
+Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progress& progress) {
+  PTXBENCH_TRY(const Device device, choose_device(options));
+  std::optional<judge::GpuStation> station;
+  if (device.gpu) station.emplace(*device.gpu);  // contexts are made while the candidate is compiled
+  PTXBENCH_TRY(const judge::Suite suite, load());
+  const std::string selector = !options.workload.empty()    ? options.workload
+                               : device.gpu && !device.both ? "full"
+                                                            : "emu";
+  PTXBENCH_TRY(const auto choices, suite.choose(options.task, selector));
+
+  judge::EvaluateRequest request;
+  PTXBENCH_TRY_STATUS(judge::locate_programs(request.run));
+  request.run.limits.wall = std::chrono::seconds(options.timeout);
   request.target = options.target;
   request.rules = *schema::rule_set_from(options.rules);
   if (options.seeded) request.seed = options.seed;
   request.progress = [&progress](std::string_view what) { progress.say(what); };
   std::vector<schema::Verdict> verdicts;
-  for (const judge::Suite::Choice& choice : choices) {
-    request.definition = choice.task->definition;
-    request.workload = *choice.workload;
-    request.full_task = choice.task->definition.name == options.task ? "" : options.task;
-    PTXBENCH_TRY(schema::Verdict verdict,
-                 station ? judge::evaluate_on_gpu(request, *station) : judge::evaluate(request, judge::run_candidate));
-    if (!options.trace.empty() && verdict.status() != schema::VerdictStatus::kInfraError)
-      PTXBENCH_TRY_STATUS(append_trace(options.trace, verdict, request.workload, options.file));
-    verdicts.push_back(std::move(verdict));
+  const std::size_t all = options.files.size() * choices.size() * options.repeat;
+  for (const std::string& file : options.files) {
+    progress.say("compile");
+    PTXBENCH_TRY(request.build, build_candidate(options, file));
+    if (station && verdicts.empty()) PTXBENCH_TRY_STATUS(station->ready());
+    for (std::size_t i = 0; i < choices.size() * options.repeat; ++i) {
+      const judge::Suite::Choice& choice = choices[i % choices.size()];
+      request.definition = choice.task->definition;
+      request.workload = *choice.workload;
+      request.full_task = choice.task->definition.name == options.task ? "" : options.task;
+      request.another_follows = verdicts.size() + 1 < all;
+      PTXBENCH_TRY(schema::Verdict verdict, device.both ? evaluate_on_both(request, *station)
+                                            : station   ? judge::evaluate_on_gpu(request, *station)
+                                                        : judge::evaluate(request, judge::run_candidate));
+      if (!options.trace.empty() && verdict.status() != schema::VerdictStatus::kInfraError)
+        PTXBENCH_TRY_STATUS(append_trace(options.trace, verdict, request.workload, file));
+      verdicts.push_back(std::move(verdict));
+    }
   }
   return verdicts;
 }
@@ -156,7 +198,7 @@ int eval(const Options& options) {
     else
       fmt::print("{}{}", &verdict == &verdicts->front() ? "" : "\n", render(verdict, isatty(STDOUT_FILENO)));
   }
-  // One workload gives one record; several give an array.
+  // One evaluation gives one record; several give an array.
   if (options.json)
     fmt::print("{}{}{}\n", records.size() == 1 ? "" : "[", fmt::join(records, ",\n"), records.size() == 1 ? "" : "]");
   return exit_code;
@@ -168,15 +210,17 @@ void add_eval(CLI::App& app, int& exit_code) {
   CLI::App* command = add_command(app, "eval", "Judges a kernel: compiles it, runs it, answers with a verdict",
                                   "ptxbench eval kernels/hopper/gemm.cu --task gemm_n7168_k5120 --json");
   auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->file, "The candidate: one .cu file that exports run()")->required();
+  command->add_option("FILE", options->files, "Candidates: each one .cu file that exports run()")->required();
   command->add_option("--task", options->task, "A name that `ptxbench tasks` lists")->required();
   command->add_option("--target", options->target, "GPU generation whose instructions are asked for")
       ->check(CLI::IsMember({"hopper", "blackwell"}))
       ->capture_default_str();
   command->add_option("--workload", options->workload,
                       "A UUID, or emu (the small ones), full, all; by default emu on the emulator, full on a GPU");
-  command->add_option("--device", options->device, "Where kernels run: emu, gpu, gpu:N; auto is emu")
-      ->check(CLI::IsMember({"auto", "emu", "gpu"}) | CLI::Validator(is_numbered_gpu, "gpu:N"))
+  command
+      ->add_option("--device", options->device,
+                   "Where kernels run: emu, gpu, gpu:N, both (compared); auto: a GPU if there is one")
+      ->check(CLI::IsMember({"auto", "emu", "gpu", "both"}) | CLI::Validator(is_numbered_gpu, "gpu:N"))
       ->capture_default_str();
   command->add_option("--rules", options->rules, "Rule set that decides; both are computed")
       ->check(CLI::IsMember({"strict", "paper"}))
@@ -186,7 +230,11 @@ void add_eval(CLI::App& app, int& exit_code) {
   command->add_option("--timeout", options->timeout, "Seconds that one run of the candidate may take")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
-  command->add_flag("--json", options->json, "Print the record ptxbench.verdict.v1");
+  command
+      ->add_option("--repeat", options->repeat, "Evaluate so often, each time on fresh inputs unless --seed is given")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print the record ptxbench.verdict.v1; an array if there are several");
   command->add_option("--trace", options->trace,
                       "Append the evaluation to this file as a FlashInfer Trace (JSON lines)");
   command->add_option("--pack", options->pack,

@@ -175,6 +175,17 @@ void render_executed(Page& page, const ExecutedLayer& layer) {
   page.close();
 }
 
+void render_comparison(Page& page, const schema::DeviceComparison& comparison) {
+  page.raw(fmt::format("\ncompared with {}: {}\n", comparison.other,
+                       comparison.agrees ? "agrees" : "DISAGREES: " + comparison.message));
+  for (const schema::OutputDifference& output : comparison.outputs)
+    page.raw(fmt::format("  {}: relative L2 {:.3g} of {:.3g}, largest difference {:.3g}\n", output.output,
+                         output.rel_l2, output.limit, output.max_abs_error));
+  for (const schema::CountDifference& count : comparison.counts)
+    page.raw(fmt::format("  {}: {} {} here, {} there\n", count.family, grouped(count.here), count.what,
+                         grouped(count.there)));
+}
+
 void render_fast(Page& page, const schema::FastLayer& layer) {
   page.layer("fast", layer.state);
   if (!layer.message.empty()) page.lines(layer.message);
@@ -223,6 +234,7 @@ std::string render(const schema::Verdict& verdict, bool colour) {
   render_correct(page, fields.correct);
   render_executed(page, fields.executed);
   render_fast(page, fields.fast);
+  if (fields.comparison) render_comparison(page, *fields.comparison);
   page.raw(fmt::format("\n{:.1f} s in all", fields.seconds));
   for (const Phase& phase : fields.phases)
     page.raw(fmt::format("{}{} {:.0f} ms", &phase == &fields.phases.front() ? ": " : ", ", phase.name, phase.ms));

@@ -50,6 +50,7 @@ struct EvaluateRequest {
   RunRequest run;
   // Told the outputs of every run whose run() came back in order, for comparison with another device; may be empty.
   std::function<void(int run, const std::vector<std::vector<std::byte>>&)> keep_outputs;
+  bool another_follows = false;  // on the same device: its process may be started meanwhile
   // Told what is about to happen ("reference", "run 1 of 2", ...); may be empty.
   std::function<void(std::string_view)> progress;
 };

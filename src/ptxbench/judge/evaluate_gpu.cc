@@ -12,7 +12,6 @@
 #include "ptxbench/judge/gpu_evidence.h"
 #include "ptxbench/judge/timed_calls.h"
 #include "ptxbench/toolchain/build.h"
-#include "ptxbench/wire/device_environment.h"
 
 namespace ptxbench::judge {
 namespace {
@@ -21,37 +20,35 @@ namespace fs = std::filesystem;
 using schema::VerdictStatus;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kToolLimit{20};
 constexpr char kCounter[] = "CUPTI SASS metrics";
 constexpr char kNoBytes[] = "a GPU counts instructions, not the bytes that they move";
 
 fs::path quarantine_folder() { return toolchain::default_cache_folder() / "quarantine"; }
 
-// The device program with one of its stand-alone options.
-Result<Finished> ask(const DeviceProgram& gpu, const char* option) {
-  Command command;
-  command.argv = {gpu.program.string(), option};
-  command.argv.insert(command.argv.end(), gpu.arguments.begin(), gpu.arguments.end());
-  command.environment = gpu.environment;
-  command.stdout_to = command.stderr_to = OutputTo::capture(16 << 10);
-  return run(command, kToolLimit);
-}
-
 class GpuEvaluation {
  public:
   GpuEvaluation(GpuStation& station, Draft& draft)
       : station_(station), draft_(draft), request_(draft.request()), cpu_(request_.threads) {}
+  // What the evaluation placed in the trusted process goes; that one lives on.
+  ~GpuEvaluation();
   Status run();
 
  private:
   Status open();
-  bool run_once(const RunPlan& plan, int run);
+  bool run_once(const RunPlan& plan, int run, const InputSet& inputs);
   Result<RunOutcome> execute(const RunPlan& plan, int run, const InputSet& inputs);
   Result<bool> compare(const RunPlan& plan, const InputSet& inputs, int run);
   Status count();
   void time();
   void take_times(TimedCallsOutcome outcome);
   std::vector<OutputShape> output_shapes() const;
+  // The CPU is the oracle that the trusted kernels are tested against, where it is fast enough.
+  bool on_cpu() { return draft_.fields().emulator_sized; }
+  std::future<InputSet> inputs_ahead(const RunPlan& plan, int run) const {
+    return std::async(std::launch::async, [this, &plan, run] {
+      return make_inputs(draft_.problem(), plan, draft_.seed(), run, request_.threads);
+    });
+  }
   void look_after_a_hang();
   void infrastructure(const Error& error) { draft_.end(VerdictStatus::kInfraError, error.message); }
 
@@ -60,17 +57,23 @@ class GpuEvaluation {
   const EvaluateRequest& request_;
   CpuWorkbench cpu_;
   TrustedDevice* trusted_ = nullptr;
-  std::future<Result<Baseline>> baseline_;
   std::optional<CandidateSession> session_;
+  std::optional<DeviceLink> link_;
+  std::future<Result<Baseline>> preparing_;
+  std::optional<Baseline> baseline_;
 };
 
+GpuEvaluation::~GpuEvaluation() {
+  if (preparing_.valid()) {
+    if (Result<Baseline> unused = preparing_.get()) baseline_ = std::move(*unused);
+  }
+  if (baseline_) baseline_->close(*trusted_->process);
+  if (link_) link_->close();
+}
+
 Status GpuEvaluation::open() {
-  PTXBENCH_TRY(DeviceProcess device, station_.candidate_device());
+  PTXBENCH_TRY(DeviceProcess device, station_.candidate_device(request_.another_follows));
   PTXBENCH_TRY(trusted_, station_.trusted());
-  // The libraries take a while to load; they do it beside the first inputs.
-  baseline_ = std::async(std::launch::async, [this, shapes = output_shapes()] {
-    return Baseline::prepare(*trusted_->process, draft_.problem(), shapes);
-  });
   draft_.fields().device = "gpu: " + device.hello().info.name;
   RunRequest request = request_.run;
   request.artifact = request_.build.library;
@@ -78,13 +81,27 @@ Status GpuEvaluation::open() {
   PTXBENCH_TRY(session_, CandidateSession::open(std::move(device), std::move(request)));
   if (auto state = session_->device().call(wire::GetTelemetry{}))
     draft_.fields().versions.push_back({"driver", state->driver_version});
+  PTXBENCH_TRY(link_, DeviceLink::open(*session_, *trusted_->process));
+  // The libraries take a while to load; they do it beside the candidate's first run.
+  if (DeviceWorkbench::can_draw(draft_.problem()))
+    preparing_ = std::async(std::launch::async, [this, shapes = output_shapes()] {
+      return Baseline::prepare(*trusted_->process, draft_.problem(), link_->inputs(), shapes);
+    });
   return {};
 }
 
 Result<RunOutcome> GpuEvaluation::execute(const RunPlan& plan, int run, const InputSet& inputs) {
-  PTXBENCH_TRY_STATUS(session_->write_inputs(inputs.tensors));
-  if (run == 0) return session_->run();
-  PTXBENCH_TRY_STATUS(session_->poison_outputs());
+  if (run == 0) {
+    PTXBENCH_TRY_STATUS(session_->write_inputs(inputs.tensors));
+    return session_->run();
+  }
+  if (on_cpu()) {
+    PTXBENCH_TRY_STATUS(session_->write_inputs(inputs.tensors));
+    PTXBENCH_TRY_STATUS(session_->poison_outputs());
+  } else {
+    PTXBENCH_TRY_STATUS(link_->upload(inputs));
+    PTXBENCH_TRY_STATUS(link_->push());
+  }
   Result<wire::RunReply> reply = session_->replay({wire::ReplayMode::kCheck, plan.schedule, 0});
   RunOutcome outcome;
   outcome.sandbox = draft_.fields().sandbox;
@@ -107,20 +124,26 @@ std::vector<OutputShape> GpuEvaluation::output_shapes() const {
 }
 
 Result<bool> GpuEvaluation::compare(const RunPlan& plan, const InputSet& inputs, int run) {
-  PTXBENCH_TRY(const auto bytes, session_->read_outputs());
-  if (request_.keep_outputs) request_.keep_outputs(run, bytes);
-  std::vector<RunOutput> outputs;
-  for (OutputShape& shape : output_shapes()) outputs.push_back({std::move(shape), bytes[outputs.size()]});
-  // The CPU is the oracle that the trusted kernels are tested against, where it is fast enough.
-  Workbench& bench = draft_.fields().emulator_sized ? static_cast<Workbench&>(cpu_) : *trusted_->bench;
-  PTXBENCH_TRY(auto families, bench.compare(draft_.problem(), plan, inputs, outputs, run));
+  const Problem& problem = draft_.problem();
+  if (on_cpu() || request_.keep_outputs) {
+    PTXBENCH_TRY(const auto bytes, session_->read_outputs());
+    if (request_.keep_outputs) request_.keep_outputs(run, bytes);
+    if (on_cpu()) {
+      std::vector<RunOutput> outputs;
+      for (OutputShape& shape : output_shapes()) outputs.push_back({std::move(shape), bytes[outputs.size()]});
+      PTXBENCH_TRY(auto families, cpu_.compare(problem, plan, inputs, outputs, run));
+      return draft_.take_families(std::move(families));
+    }
+  }
+  if (run == 0) PTXBENCH_TRY_STATUS(link_->upload(inputs));  // later runs got theirs from there
+  PTXBENCH_TRY_STATUS(link_->pull());
+  PTXBENCH_TRY(auto families, trusted_->bench->compare_placed(problem, plan, inputs, link_->inputs(), output_shapes(),
+                                                              link_->outputs(), run));
   return draft_.take_families(std::move(families));
 }
 
 // False when the evaluation ends with this run.
-bool GpuEvaluation::run_once(const RunPlan& plan, int run) {
-  const InputSet inputs =
-      draft_.phase("inputs", [&] { return make_inputs(draft_.problem(), plan, draft_.seed(), run, request_.threads); });
+bool GpuEvaluation::run_once(const RunPlan& plan, int run, const InputSet& inputs) {
   const Clock::time_point start = Clock::now();
   const Result<RunOutcome> outcome =
       draft_.phase(run == 0 ? "first run" : "replays", [&] { return execute(plan, run, inputs); });
@@ -143,7 +166,7 @@ bool GpuEvaluation::run_once(const RunPlan& plan, int run) {
 void GpuEvaluation::look_after_a_hang() {
   if (draft_.fields().status != VerdictStatus::kTimeout) return;
   session_.reset();
-  const Result<Finished> health = ask(station_.gpu(), "--health");
+  const Result<Finished> health = ask_device_program(station_.gpu(), "--health");
   if (health && health->exit.ok()) return;
   const std::string why = health ? health->err.bytes + " (it " + health->exit.describe() + ")" : health.error().message;
   std::error_code ignored;
@@ -186,10 +209,12 @@ void GpuEvaluation::time() {
     layer.void_reasons = {std::move(reason)};
     draft_.void_fast(std::move(layer));
   };
-  const Result<Baseline> baseline = baseline_.get();
-  if (!baseline) return give_up("the baseline could not be prepared: " + baseline.error().message);
+  Result<Baseline> prepared = preparing_.get();
+  if (!prepared) return give_up("the baseline could not be prepared: " + prepared.error().message);
+  baseline_ = std::move(*prepared);
   TimedCallsOrder order{draft_.problem(), output_shapes(), draft_.seed(), request_.rules};
-  Result<TimedCallsOutcome> outcome = time_calls(order, *session_, *trusted_->process, *trusted_->bench, *baseline);
+  Result<TimedCallsOutcome> outcome =
+      time_calls(order, *session_, *link_, *trusted_->process, *trusted_->bench, *baseline_);
   if (!outcome) return give_up(outcome.error().message);
   take_times(std::move(*outcome));
 }
@@ -230,11 +255,14 @@ Status GpuEvaluation::run() {
   PTXBENCH_TRY(const std::vector<RunPlan> plans,
                plan_runs(draft_.problem(), request_.definition.extension->families, draft_.seed()));
   if (!draft_.accept_build()) return {};
+  std::future<InputSet> ahead = inputs_ahead(plans[0], 0);
   if (const Status opened = draft_.phase("device", [&] { return open(); }); !opened)
     return infrastructure(opened.error()), Status();
   for (std::size_t run = 0; run < plans.size(); ++run) {
     draft_.say(fmt::format("run {} of {}", run + 1, plans.size()));
-    if (!run_once(plans[run], static_cast<int>(run))) break;
+    const InputSet inputs = draft_.phase("inputs", [&] { return ahead.get(); });
+    if (run + 1 < plans.size()) ahead = inputs_ahead(plans[run + 1], static_cast<int>(run) + 1);
+    if (!run_once(plans[run], static_cast<int>(run), inputs)) break;
   }
   draft_.finish_correct(plans.size());
   if (draft_.ended()) return {};
@@ -248,23 +276,6 @@ Status GpuEvaluation::run() {
 }
 
 }  // namespace
-
-Result<DeviceProgram> find_gpu(int number) {
-  DeviceProgram gpu;
-  auto program = find_companion("ptxbench-device-gpu");
-  if (!program)
-    return fail(ErrorKind::kUnavailable, "this build has no GPU device process (ptxbench-device-gpu)",
-                "build all programs, or use --device emu, the emulated GPU");
-  gpu.program = std::move(*program);
-  gpu.arguments = {"--device", std::to_string(number)};
-  gpu.environment = wire::device_environment();
-  PTXBENCH_TRY(const Finished probe, ask(gpu, "--probe"));
-  if (probe.exit.ok()) return gpu;
-  Error error{
-      ErrorKind::kUnavailable, "--device gpu: no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
-  error.notes = {probe.out.bytes + probe.err.bytes};
-  return fail(std::move(error));
-}
 
 Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station) {
   if (const auto note = read_file(quarantine_file(station.gpu())))

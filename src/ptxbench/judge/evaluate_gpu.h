@@ -12,10 +12,6 @@
 
 namespace ptxbench::judge {
 
-// ptxbench-device-gpu beside the running program, for the GPU of that number among the visible ones. kUnavailable says
-// what is missing: the program, or what it prints about driver and devices.
-Result<DeviceProgram> find_gpu(int number);
-
 // As evaluate(). A GPU that is ill after a hang is quarantined: later calls fail with kUnavailable until
 // clear_quarantine().
 Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station);

@@ -1,9 +1,12 @@
 #include "ptxbench/judge/gpu_station.h"
 
 #include "ptxbench/base/file.h"
+#include "ptxbench/wire/device_environment.h"
 
 namespace ptxbench::judge {
 namespace {
+
+constexpr std::chrono::seconds kToolLimit{20};
 
 Result<TrustedDevice> start_trusted(const DeviceProgram& gpu) {
   PTXBENCH_TRY(const std::filesystem::path file, locate_trusted_kernels());
@@ -17,6 +20,37 @@ Result<TrustedDevice> start_trusted(const DeviceProgram& gpu) {
 
 }  // namespace
 
+Result<Finished> ask_device_program(const DeviceProgram& gpu, const char* option) {
+  Command command;
+  command.argv = {gpu.program.string(), option};
+  command.argv.insert(command.argv.end(), gpu.arguments.begin(), gpu.arguments.end());
+  command.environment = gpu.environment;
+  command.stdout_to = command.stderr_to = OutputTo::capture(16 << 10);
+  return run(command, kToolLimit);
+}
+
+Result<DeviceProgram> gpu_program(int number) {
+  DeviceProgram gpu;
+  auto program = find_companion("ptxbench-device-gpu");
+  if (!program)
+    return fail(ErrorKind::kUnavailable, "this build has no GPU device process (ptxbench-device-gpu)",
+                "build all programs, or use --device emu, the emulated GPU");
+  gpu.program = std::move(*program);
+  gpu.arguments = {"--device", std::to_string(number)};
+  gpu.environment = wire::device_environment();
+  return gpu;
+}
+
+Result<DeviceProgram> find_gpu(int number) {
+  PTXBENCH_TRY(DeviceProgram gpu, gpu_program(number));
+  PTXBENCH_TRY(const Finished probe, ask_device_program(gpu, "--probe"));
+  if (probe.exit.ok()) return gpu;
+  Error error{
+      ErrorKind::kUnavailable, "--device gpu: no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
+  error.notes = {probe.out.bytes + probe.err.bytes};
+  return fail(std::move(error));
+}
+
 GpuStation::GpuStation(DeviceProgram gpu) : gpu_(std::move(gpu)) {
   pool_.prepare(gpu_);
   starting_ = std::async(std::launch::async, [this] { return start_trusted(gpu_); });
@@ -26,9 +60,29 @@ GpuStation::~GpuStation() {
   if (starting_.valid()) starting_.wait();
 }
 
-Result<DeviceProcess> GpuStation::candidate_device() {
+Status GpuStation::ready() {
   Result<DeviceProcess> device = pool_.take(gpu_);
-  pool_.prepare(gpu_);
+  if (device) {
+    first_ = std::move(*device);
+    return {};
+  }
+  // The probe knows more than a process that did not start.
+  const Result<Finished> probe = ask_device_program(gpu_, "--probe");
+  Error error{
+      ErrorKind::kUnavailable, "--device gpu: no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
+  error.notes = {probe && !probe->exit.ok() ? probe->out.bytes + probe->err.bytes : device.error().message};
+  return fail(std::move(error));
+}
+
+Result<DeviceProcess> GpuStation::candidate_device(bool another) {
+  if (first_) {
+    if (another) pool_.prepare(gpu_);
+    DeviceProcess device = std::move(*first_);
+    first_.reset();
+    return device;
+  }
+  Result<DeviceProcess> device = pool_.take(gpu_);
+  if (another) pool_.prepare(gpu_);
   return device;
 }
 

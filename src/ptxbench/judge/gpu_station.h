@@ -1,14 +1,23 @@
 // What the evaluations on one GPU have in common: the judge's own device process, which lives as long as this does, and
-// device processes for candidates, of which one is always being prepared.
+// device processes for candidates, which are started before they are needed.
 #pragma once
 
 #include <future>
 #include <memory>
+#include <optional>
 
 #include "ptxbench/judge/device_process.h"
 #include "ptxbench/judge/workbench.h"
 
 namespace ptxbench::judge {
+
+// ptxbench-device-gpu beside the running program, for the GPU of that number among the visible ones; nothing is started.
+// kUnavailable: this build has none.
+Result<DeviceProgram> gpu_program(int number);
+// The same, and what it says when it is asked whether it can work (--probe, 0.3 s). kUnavailable says what is missing.
+Result<DeviceProgram> find_gpu(int number);
+// The device program with one of its stand-alone options, until it ends.
+Result<Finished> ask_device_program(const DeviceProgram& gpu, const char* option);
 
 // The trusted process with our kernels loaded. It never sees a candidate's code.
 struct TrustedDevice {
@@ -23,14 +32,17 @@ class GpuStation {
   ~GpuStation();
 
   const DeviceProgram& gpu() const { return gpu_; }
-  // A fresh process for one candidate; the next one begins to start.
-  Result<DeviceProcess> candidate_device();
+  // Waits for the candidate's process. kUnavailable says what is missing on this machine.
+  Status ready();
+  // A fresh process for one candidate. another: one more candidate will come, and its process begins to start.
+  Result<DeviceProcess> candidate_device(bool another);
   // The judge's own. A process that broke is replaced by the next call.
   Result<TrustedDevice*> trusted();
 
  private:
   DeviceProgram gpu_;
   DevicePool pool_;
+  std::optional<DeviceProcess> first_;
   std::future<Result<TrustedDevice>> starting_;
   std::unique_ptr<TrustedDevice> trusted_;
 };

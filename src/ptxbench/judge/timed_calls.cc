@@ -24,14 +24,6 @@ wire::MeasureReport report_of(wire::RunReply& reply) {
   return {std::move(reply.times), reply.wall_ns, std::move(reply.void_reason)};
 }
 
-std::vector<std::uint64_t> input_bytes(const Problem& problem) {
-  constexpr std::uint64_t kWidth = 2;  // bf16
-  const AttentionShape& shape = problem.attention;
-  if (problem.operation == schema::Operation::kGemmNt)
-    return {problem.m * problem.k * kWidth, problem.n * problem.k * kWidth};
-  return {shape.query_elements() * kWidth, shape.key_elements() * kWidth, shape.key_elements() * kWidth};
-}
-
 std::uint64_t bytes_of(const OutputShape& shape) {
   return static_cast<std::uint64_t>(shape.elements()) * (shape.dtype == schema::DType::kFloat32 ? 4 : 2);
 }
@@ -53,28 +45,13 @@ wire::BaselineProblem wire_problem(const Problem& problem) {
   return p;
 }
 
-// A tensor that passes between the two processes: `source` in its owner, `here` and `there` one shared block.
-struct Passage {
-  std::uint64_t source = 0, here = 0, there = 0, destination = 0, bytes = 0;
-};
-
-// Opens a way from one process's tensor to the other's. destination 0: the reader takes it from the block itself.
-Result<Passage> open_passage(DeviceProcess& from, std::uint64_t source, DeviceProcess& to, std::uint64_t destination,
-                             std::uint64_t bytes) {
-  Passage passage{source, 0, 0, destination, bytes};
-  PTXBENCH_TRY(const wire::SharedBlock block, from.call(wire::AllocShared{bytes}));
-  PTXBENCH_TRY(const wire::AddressReply opened, to.call(wire::OpenShared{block.handle, bytes}));
-  passage.here = block.address;
-  passage.there = opened.address;
-  return passage;
-}
-
 class TimedCalls {
  public:
-  TimedCalls(const TimedCallsOrder& order, CandidateSession& candidate, DeviceProcess& trusted, DeviceWorkbench& bench,
-             const Baseline& baseline)
+  TimedCalls(const TimedCallsOrder& order, CandidateSession& candidate, DeviceLink& link, DeviceProcess& trusted,
+             DeviceWorkbench& bench, const Baseline& baseline)
       : order_(order),
         candidate_(candidate),
+        link_(link),
         trusted_(trusted),
         bench_(bench),
         baseline_(baseline),
@@ -83,7 +60,6 @@ class TimedCalls {
   Result<TimedCallsOutcome> run();
 
  private:
-  Status open();
   Status fresh_inputs(int call);
   Status measure_candidate(int call);
   Status measure_baselines();
@@ -92,37 +68,17 @@ class TimedCalls {
 
   const TimedCallsOrder& order_;
   CandidateSession& candidate_;
+  DeviceLink& link_;
   DeviceProcess& trusted_;
   DeviceWorkbench& bench_;
   const Baseline& baseline_;
   const std::uint64_t flush_;
-  std::vector<Passage> inputs_, outputs_;
   TimedCallsOutcome outcome_;
 };
 
-Status TimedCalls::open() {
-  std::size_t input = 0;
-  const std::vector<std::uint64_t> bytes = input_bytes(order_.problem);
-  for (const PlacedTensor& tensor : candidate_.tensors()) {
-    if (tensor.output) {
-      PTXBENCH_TRY(outputs_.emplace_back(),
-                   open_passage(candidate_.device(), tensor.address, trusted_, 0, tensor.bytes));
-    } else {
-      PTXBENCH_TRY(inputs_.emplace_back(), open_passage(trusted_, baseline_.inputs()[input], candidate_.device(),
-                                                        tensor.address, bytes[input]));
-      ++input;
-    }
-  }
-  return {};
-}
-
-// The trusted process keeps its own copy: what a candidate does to the shared one changes no expected value.
 Status TimedCalls::fresh_inputs(int call) {
-  PTXBENCH_TRY_STATUS(bench_.draw_inputs(order_.problem, baseline_.inputs(), order_.seed, kFirstRun + call));
-  for (const Passage& p : inputs_) PTXBENCH_TRY_STATUS(trusted_.call(wire::CopyMemory{p.here, p.source, p.bytes, 0}));
-  for (const Passage& p : inputs_)
-    PTXBENCH_TRY_STATUS(candidate_.device().call(wire::CopyMemory{p.destination, p.there, p.bytes, 0}));
-  return candidate_.poison_outputs();
+  PTXBENCH_TRY_STATUS(bench_.draw_inputs(order_.problem, link_.inputs(), order_.seed, kFirstRun + call));
+  return link_.push();
 }
 
 Status TimedCalls::measure_candidate(int call) {
@@ -149,14 +105,10 @@ Status TimedCalls::measure_baselines() {
 }
 
 Status TimedCalls::check(int call) {
-  std::vector<std::uint64_t> addresses;
-  for (const Passage& p : outputs_) {
-    PTXBENCH_TRY_STATUS(candidate_.device().call(wire::CopyMemory{p.here, p.source, p.bytes, 0}));
-    addresses.push_back(p.there);
-  }
+  PTXBENCH_TRY_STATUS(link_.pull());
   constexpr std::uint64_t kCheckStreams = std::uint64_t{1} << 62;  // apart from those of all inputs
   PTXBENCH_TRY(DeviceWorkbench::CallCheck checked,
-               bench_.check_call(order_.problem, baseline_.inputs(), order_.outputs, addresses,
+               bench_.check_call(order_.problem, link_.inputs(), order_.outputs, link_.outputs(),
                                  PhiloxStream(order_.seed, kCheckStreams + static_cast<std::uint64_t>(call))));
   outcome_.data.verified_rows += checked.rows;
   schema::FamilyFigures family;
@@ -177,7 +129,6 @@ Status TimedCalls::check(int call) {
 }
 
 Result<TimedCallsOutcome> TimedCalls::run() {
-  PTXBENCH_TRY_STATUS(open());
   PTXBENCH_TRY_STATUS(fresh_inputs(-1));
   outcome_.data.warm_ups = order_.warm_ups;
   outcome_.data.baseline_problem = baseline_.problem();
@@ -202,16 +153,13 @@ Result<TimedCallsOutcome> TimedCalls::run() {
 }  // namespace
 
 Result<Baseline> Baseline::prepare(DeviceProcess& trusted, const Problem& problem,
-                                   const std::vector<OutputShape>& outputs) {
+                                   const std::vector<std::uint64_t>& inputs, const std::vector<OutputShape>& outputs) {
   Baseline baseline;
   wire::PrepareBaseline request{wire_problem(problem)};
-  for (const std::uint64_t bytes : input_bytes(problem)) {
-    PTXBENCH_TRY(const wire::AddressReply block, trusted.call(wire::Alloc{bytes}));
-    baseline.inputs_.push_back(block.address);
-  }
-  request.problem.tensors = baseline.inputs_;
+  request.problem.tensors = inputs;
   for (const OutputShape& output : outputs) {
     PTXBENCH_TRY(const wire::AddressReply block, trusted.call(wire::Alloc{bytes_of(output)}));
+    baseline.outputs_.push_back(block.address);
     request.problem.tensors.push_back(block.address);
   }
   Result<wire::PrepareBaselineReply> reply = trusted.call(request);
@@ -223,6 +171,11 @@ Result<Baseline> Baseline::prepare(DeviceProcess& trusted, const Problem& proble
   baseline.plans_ = std::move(reply->plans);
   baseline.problem_ = fmt::format("{}", fmt::join(reply->notes, "; "));
   return baseline;
+}
+
+void Baseline::close(DeviceProcess& trusted) {
+  for (const std::uint64_t address : outputs_) static_cast<void>(trusted.call(wire::Free{address}));
+  outputs_.clear();
 }
 
 Status Baseline::run(DeviceProcess& trusted, const BaselineCalls& chosen, std::uint64_t flush, Calls& calls) const {
@@ -260,9 +213,9 @@ Result<std::vector<BaselineCalls>> Baseline::choose(DeviceProcess& trusted, std:
   return best;
 }
 
-Result<TimedCallsOutcome> time_calls(const TimedCallsOrder& order, CandidateSession& candidate, DeviceProcess& trusted,
-                                     DeviceWorkbench& bench, const Baseline& baseline) {
-  return TimedCalls(order, candidate, trusted, bench, baseline).run();
+Result<TimedCallsOutcome> time_calls(const TimedCallsOrder& order, CandidateSession& candidate, DeviceLink& link,
+                                     DeviceProcess& trusted, DeviceWorkbench& bench, const Baseline& baseline) {
+  return TimedCalls(order, candidate, link, trusted, bench, baseline).run();
 }
 
 }  // namespace ptxbench::judge

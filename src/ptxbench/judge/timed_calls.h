@@ -2,9 +2,8 @@
 // poisoned outputs and a flushed L2, alternating with the strongest vendor library on the same inputs. Every call's outputs
 // are verified. What the times amount to is time_rules.h.
 //
-// Two device processes take part. The trusted one draws the inputs, runs the libraries and checks outputs; the candidate's
-// gets copies of the inputs through shared memory and gives copies of its outputs the same way. It never holds a seed or
-// an expected value.
+// Two device processes take part (device_link.h). The trusted one draws the inputs, runs the libraries and checks outputs;
+// the candidate's never holds a seed or an expected value.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include "ptxbench/base/result.h"
 #include "ptxbench/judge/candidate_session.h"
 #include "ptxbench/judge/compare.h"
+#include "ptxbench/judge/device_link.h"
 #include "ptxbench/judge/problem.h"
 #include "ptxbench/judge/time_rules.h"
 #include "ptxbench/judge/workbench.h"
@@ -39,28 +39,28 @@ struct TimedCallsOutcome {
   bool hung = false;                           // a call did not end; the candidate's device process was ended
 };
 
-// Asks the libraries for their plans; loading them takes some 0.4 s, so it is worth doing early. The tensors of the
-// baseline live in the trusted process until it ends.
+// Asks the libraries for their plans; loading them takes some 0.4 s, so it is worth doing early. The outputs of the
+// baseline live in the trusted process until close().
 class Baseline {
  public:
   static Result<Baseline> prepare(DeviceProcess& trusted, const Problem& problem,
-                                  const std::vector<OutputShape>& outputs);
-  const std::vector<std::uint64_t>& inputs() const { return inputs_; }
+                                  const std::vector<std::uint64_t>& inputs, const std::vector<OutputShape>& outputs);
 
   // The fastest plan of each library on what the inputs hold, by the median of a few timed calls.
   Result<std::vector<BaselineCalls>> choose(DeviceProcess& trusted, std::uint64_t flush_bytes) const;
   Status run(DeviceProcess& trusted, const BaselineCalls& chosen, std::uint64_t flush_bytes, Calls& calls) const;
+  void close(DeviceProcess& trusted);                      // frees the outputs
   const std::string& problem() const { return problem_; }  // why libraries are missing; empty: none is
 
  private:
-  std::vector<std::uint64_t> inputs_;
+  std::vector<std::uint64_t> outputs_;
   std::uint32_t handle_ = 0;
   std::vector<wire::BaselinePlan> plans_;
   std::string problem_;
 };
 
 // The candidate has run once, so that there is a command list. An Error is the infrastructure's.
-Result<TimedCallsOutcome> time_calls(const TimedCallsOrder& order, CandidateSession& candidate, DeviceProcess& trusted,
-                                     DeviceWorkbench& bench, const Baseline& baseline);
+Result<TimedCallsOutcome> time_calls(const TimedCallsOrder& order, CandidateSession& candidate, DeviceLink& link,
+                                     DeviceProcess& trusted, DeviceWorkbench& bench, const Baseline& baseline);
 
 }  // namespace ptxbench::judge

@@ -82,7 +82,14 @@ class DeviceWorkbench : public Workbench {
                                         std::span<const std::uint32_t> rows) override;
   Result<ScanCounts> scan(schema::DType dtype, std::span<const std::byte> output) override;
 
-  // ---- Calls that are timed: their tensors stay on this device, addresses in the definition's order ----
+  // ---- Tensors that lie on this device already, addresses in the definition's order ----
+
+  // As compare(). inputs: the same once more, for hints.
+  Result<std::vector<schema::FamilyFigures>> compare_placed(const Problem& problem, const RunPlan& plan,
+                                                            const InputSet& inputs,
+                                                            std::span<const std::uint64_t> input_addresses,
+                                                            const std::vector<OutputShape>& shapes,
+                                                            std::span<const std::uint64_t> output_addresses, int run);
 
   // Whether fresh inputs of this problem can be drawn here: GEMM and attention forward with rows of whole blocks of 8.
   // Attention backward needs the O and L of a forward pass, which is not made here per call.
@@ -119,16 +126,16 @@ class DeviceWorkbench : public Workbench {
   struct Block {  // doubles on the device
     std::uint64_t address = 0, elements = 0;
   };
-  Result<std::vector<Block>> expected(Memory& memory, const Problem& problem, const InputSet& inputs);
-  Result<Block> gemm(Memory& memory, const Problem& problem, const InputSet& inputs,
-                     std::span<const std::uint32_t> rows);
+  Result<std::vector<std::uint64_t>> place(Memory& memory, const InputSet& inputs);
+  Result<std::vector<Block>> expected(Memory& memory, const Problem& problem, std::span<const std::uint64_t> inputs);
   Result<Block> gemm_rows_at(Memory& memory, const Problem& problem, std::uint64_t a, std::uint64_t b,
                              std::uint64_t row_list, std::int64_t rows);
-  Result<std::vector<Block>> forward(Memory& memory, const AttentionShape& shape, const InputSet& inputs);
   Result<std::vector<Block>> forward_at(Memory& memory, const AttentionShape& shape, std::uint64_t q, std::uint64_t k,
                                         std::uint64_t v);
-  Result<std::vector<Block>> backward(Memory& memory, const AttentionShape& shape, const InputSet& inputs);
-  Result<std::vector<RowRecord>> records_of(Memory& memory, const RunOutput& output, const Block& expected);
+  Result<std::vector<Block>> backward_at(Memory& memory, const AttentionShape& shape,
+                                         std::span<const std::uint64_t> inputs);
+  Result<std::vector<RowRecord>> records_of(Memory& memory, const OutputShape& shape, std::uint64_t output,
+                                            const Block& expected);
   // Rows of a bf16 output at `values` (numbers at row_list, or the first ones) against as many expected ones.
   Result<std::vector<RowRecord>> compare_at(Memory& memory, std::uint64_t values, std::uint64_t row_list,
                                             std::int64_t rows, std::int64_t columns, std::uint64_t expected);

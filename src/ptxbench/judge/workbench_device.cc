@@ -61,13 +61,12 @@ Status DeviceWorkbench::multiply(std::uint32_t kernel, const Params& params, std
                 trusted::kMatmulThreads, params);
 }
 
-Result<DeviceWorkbench::Block> DeviceWorkbench::gemm(Memory& memory, const Problem& problem, const InputSet& inputs,
-                                                     std::span<const std::uint32_t> rows) {
-  PTXBENCH_TRY(const std::uint64_t a, memory.upload(inputs.tensors[0].bytes));
-  PTXBENCH_TRY(const std::uint64_t b, memory.upload(inputs.tensors[1].bytes));
-  if (rows.empty()) return gemm_rows_at(memory, problem, a, b, 0, problem.m);
-  PTXBENCH_TRY(const std::uint64_t list, memory.upload(std::as_bytes(rows)));
-  return gemm_rows_at(memory, problem, a, b, list, static_cast<std::int64_t>(rows.size()));
+Result<std::vector<std::uint64_t>> DeviceWorkbench::place(Memory& memory, const InputSet& inputs) {
+  std::vector<std::uint64_t> addresses;
+  for (const HostTensor& tensor : inputs.tensors) {
+    PTXBENCH_TRY(addresses.emplace_back(), memory.upload(tensor.bytes));
+  }
+  return addresses;
 }
 
 Result<DeviceWorkbench::Block> DeviceWorkbench::gemm_rows_at(Memory& memory, const Problem& problem, std::uint64_t a,
@@ -91,7 +90,10 @@ Result<std::vector<double>> DeviceWorkbench::gemm_rows(const Problem& problem, c
       return fail(ErrorKind::kInvalidInput, fmt::format("row {} of a matrix with {} rows", row, problem.m));
   if (rows.empty()) return std::vector<double>{};
   Memory memory(client_);
-  PTXBENCH_TRY(const Block c, gemm(memory, problem, inputs, rows));
+  PTXBENCH_TRY(const std::vector<std::uint64_t> in, place(memory, inputs));
+  PTXBENCH_TRY(const std::uint64_t list, memory.upload(std::as_bytes(rows)));
+  PTXBENCH_TRY(const Block c,
+               gemm_rows_at(memory, problem, in[0], in[1], list, static_cast<std::int64_t>(rows.size())));
   return memory.download<double>(c.address, c.elements);
 }
 
@@ -143,14 +145,6 @@ std::int64_t heads_at_once(const AttentionShape& shape, std::uint64_t score_byte
 
 }  // namespace
 
-Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::forward(Memory& memory, const AttentionShape& shape,
-                                                                     const InputSet& inputs) {
-  PTXBENCH_TRY(const std::uint64_t q, memory.upload(inputs.tensors[0].bytes));
-  PTXBENCH_TRY(const std::uint64_t k, memory.upload(inputs.tensors[1].bytes));
-  PTXBENCH_TRY(const std::uint64_t v, memory.upload(inputs.tensors[2].bytes));
-  return forward_at(memory, shape, q, k, v);
-}
-
 Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::forward_at(Memory& memory, const AttentionShape& shape,
                                                                         std::uint64_t q, std::uint64_t k,
                                                                         std::uint64_t v) {
@@ -176,16 +170,12 @@ Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::forward_at(Memory& 
   return std::vector<Block>{{o, queries}, {lse, rows}};
 }
 
-Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::backward(Memory& memory, const AttentionShape& shape,
-                                                                      const InputSet& inputs) {
+Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::backward_at(Memory& memory, const AttentionShape& shape,
+                                                                         std::span<const std::uint64_t> in) {
   const std::int64_t kv_heads = shape.batch * shape.kv_heads, group = shape.group(), head = shape.length * shape.dim;
   const std::int64_t step = heads_at_once(shape, score_bytes_, 2);
   const Products products{shape.length, shape.dim, group};
   const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
-  std::uint64_t in[6];  // Q, K, V, O, dO, L
-  for (int i = 0; i < 6; ++i) {
-    PTXBENCH_TRY(in[i], memory.upload(inputs.tensors[i].bytes));
-  }
   PTXBENCH_TRY(const std::uint64_t d_q, memory.alloc(shape.query_elements() * sizeof(double)));
   PTXBENCH_TRY(const std::uint64_t d_k, memory.alloc(shape.key_elements() * sizeof(double)));
   PTXBENCH_TRY(const std::uint64_t d_v, memory.alloc(shape.key_elements() * sizeof(double)));
@@ -214,21 +204,22 @@ Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::backward(Memory& me
 }
 
 Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::expected(Memory& memory, const Problem& problem,
-                                                                      const InputSet& inputs) {
+                                                                      std::span<const std::uint64_t> in) {
   switch (problem.operation) {
     case schema::Operation::kGemmNt: {
-      PTXBENCH_TRY(const Block c, gemm(memory, problem, inputs, {}));
+      PTXBENCH_TRY(const Block c, gemm_rows_at(memory, problem, in[0], in[1], 0, problem.m));
       return std::vector<Block>{c};
     }
-    case schema::Operation::kAttentionForward: return forward(memory, problem.attention, inputs);
-    case schema::Operation::kAttentionBackward: return backward(memory, problem.attention, inputs);
+    case schema::Operation::kAttentionForward: return forward_at(memory, problem.attention, in[0], in[1], in[2]);
+    case schema::Operation::kAttentionBackward: return backward_at(memory, problem.attention, in);
   }
   return fail(ErrorKind::kUnsupported, "an operation that the judge has no reference for");
 }
 
 Result<std::vector<std::vector<double>>> DeviceWorkbench::reference(const Problem& problem, const InputSet& inputs) {
   Memory memory(client_);
-  PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, inputs));
+  PTXBENCH_TRY(const std::vector<std::uint64_t> in, place(memory, inputs));
+  PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, in));
   std::vector<std::vector<double>> values;
   for (const Block& block : blocks) {
     PTXBENCH_TRY(values.emplace_back(), memory.download<double>(block.address, block.elements));
@@ -236,18 +227,17 @@ Result<std::vector<std::vector<double>>> DeviceWorkbench::reference(const Proble
   return values;
 }
 
-Result<std::vector<RowRecord>> DeviceWorkbench::records_of(Memory& memory, const RunOutput& output,
-                                                           const Block& expected) {
-  const std::int64_t columns = output.columns(), rows = output.elements() / columns;
-  if (output.dtype == schema::DType::kFloat32) {  // one value per row of another output: few enough to be compared here
-    PTXBENCH_TRY(const std::vector<double> values, memory.download<double>(expected.address, expected.elements));
-    const OutputView view(output.name, output.dtype, output.shape, output.bytes, values);
-    std::vector<RowRecord> records;
-    for (std::int64_t row = 0; row < rows; ++row) records.push_back(record_of(view, row));
-    return records;
-  }
-  PTXBENCH_TRY(const std::uint64_t values, memory.upload(output.bytes));
-  return compare_at(memory, values, 0, rows, columns, expected.address);
+Result<std::vector<RowRecord>> DeviceWorkbench::records_of(Memory& memory, const OutputShape& shape,
+                                                           std::uint64_t output, const Block& expected) {
+  const std::int64_t columns = shape.columns(), rows = shape.elements() / columns;
+  if (shape.dtype != schema::DType::kFloat32) return compare_at(memory, output, 0, rows, columns, expected.address);
+  // One value per row of another output: few enough to be compared here.
+  PTXBENCH_TRY(const std::vector<double> values, memory.download<double>(expected.address, expected.elements));
+  PTXBENCH_TRY(const std::vector<float> got, memory.download<float>(output, expected.elements));
+  const OutputView view(shape.name, shape.dtype, shape.shape, std::as_bytes(std::span(got)), values);
+  std::vector<RowRecord> records;
+  for (std::int64_t row = 0; row < rows; ++row) records.push_back(record_of(view, row));
+  return records;
 }
 
 Result<std::vector<RowRecord>> DeviceWorkbench::compare_at(Memory& memory, std::uint64_t values, std::uint64_t row_list,
@@ -268,43 +258,65 @@ Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare(const Proble
                                                                     const InputSet& inputs,
                                                                     const std::vector<RunOutput>& outputs, int run) {
   Memory memory(client_);
-  PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, inputs));
+  PTXBENCH_TRY(const std::vector<std::uint64_t> in, place(memory, inputs));
+  std::vector<std::uint64_t> out;
+  std::vector<OutputShape> shapes;
+  for (const RunOutput& output : outputs) {
+    const std::size_t bytes =
+        static_cast<std::size_t>(output.elements()) * (output.dtype == schema::DType::kFloat32 ? 4 : 2);
+    if (output.bytes.size() != bytes)
+      return fail(ErrorKind::kProtocol,
+                  fmt::format("output {} has {} bytes, expected {}", output.name, output.bytes.size(), bytes));
+    PTXBENCH_TRY(out.emplace_back(), memory.upload(output.bytes));
+    shapes.push_back(output);
+  }
+  return compare_placed(problem, plan, inputs, in, shapes, out, run);
+}
+
+Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare_placed(
+    const Problem& problem, const RunPlan& plan, const InputSet& inputs, std::span<const std::uint64_t> input_addresses,
+    const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> output_addresses, int run) {
+  Memory memory(client_);
+  PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, input_addresses));
   std::vector<std::vector<RowRecord>> records;
   std::int64_t elements = 0;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::size_t bytes = blocks[i].elements * (outputs[i].dtype == schema::DType::kFloat32 ? 4 : 2);
-    if (outputs[i].bytes.size() != bytes || outputs[i].elements() != static_cast<std::int64_t>(blocks[i].elements))
-      return fail(ErrorKind::kProtocol,
-                  fmt::format("output {} has {} bytes, expected {}", outputs[i].name, outputs[i].bytes.size(), bytes));
-    PTXBENCH_TRY(records.emplace_back(), records_of(memory, outputs[i], blocks[i]));
-    elements += outputs[i].elements();
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i].elements() != static_cast<std::int64_t>(blocks[i].elements))
+      return fail(ErrorKind::kProtocol, fmt::format("output {} has {} elements, expected {}", shapes[i].name,
+                                                    shapes[i].elements(), blocks[i].elements));
+    PTXBENCH_TRY(records.emplace_back(), records_of(memory, shapes[i], output_addresses[i], blocks[i]));
+    elements += shapes[i].elements();
   }
   const auto figures = [&](std::size_t i, const FamilyPart& part) {
-    const RowRanges rows = rows_of(outputs[i], part, problem.units());
+    const RowRanges rows = rows_of(shapes[i], part, problem.units());
     std::vector<RowRecord> chosen;
     for (const auto& [first, last] : rows)
       chosen.insert(chosen.end(), records[i].begin() + first, records[i].begin() + last);
-    return add_up(outputs[i], rows, chosen, part.family == Family::kInteger);
+    return add_up(shapes[i], rows, chosen, part.family == Family::kInteger);
   };
-  std::vector<std::vector<double>> values;  // brought here when the first hint is asked for
+  std::vector<std::vector<double>> values;  // these two are brought here when the first hint is asked for
+  std::vector<std::vector<std::byte>> bytes;
+  const auto bring = [&]() -> Status {
+    for (std::size_t i = values.size(); i < shapes.size(); ++i) {
+      PTXBENCH_TRY(values.emplace_back(), memory.download<double>(blocks[i].address, blocks[i].elements));
+      const std::uint64_t size = blocks[i].elements * (shapes[i].dtype == schema::DType::kFloat32 ? 4 : 2);
+      PTXBENCH_TRY(bytes.emplace_back(), memory.download<std::byte>(output_addresses[i], size));
+    }
+    return {};
+  };
   const auto hints = [&](const FamilyPart& part, const std::vector<schema::OutputFigures>& part_figures) {
     if (elements > hint_elements_)
       return std::vector<std::string>{
           fmt::format("no pattern was looked for: the outputs have {} elements, hints are made for up to {}", elements,
                       hint_elements_)};
+    if (const Status brought = bring(); !brought)
+      return std::vector<std::string>{"no pattern was looked for: " + brought.error().message};
     std::vector<OutputView> views;
-    if (values.empty()) {
-      for (const Block& block : blocks) {
-        auto got = memory.download<double>(block.address, block.elements);
-        if (!got) return std::vector<std::string>{"no pattern was looked for: " + got.error().message};
-        values.push_back(std::move(*got));
-      }
-    }
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      views.emplace_back(outputs[i].name, outputs[i].dtype, outputs[i].shape, outputs[i].bytes, values[i]);
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      views.emplace_back(shapes[i].name, shapes[i].dtype, shapes[i].shape, bytes[i], values[i]);
     return diagnose(problem, part, inputs, views, part_figures);
   };
-  return judge_families(problem, plan, run, outputs.size(), figures, hints);
+  return judge_families(problem, plan, run, shapes.size(), figures, hints);
 }
 
 Result<ScanCounts> DeviceWorkbench::scan(schema::DType dtype, std::span<const std::byte> output) {
