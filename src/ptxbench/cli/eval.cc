@@ -78,7 +78,7 @@ Result<Device> choose_device(const Options& options) {
     PTXBENCH_TRY(judge::DeviceProgram gpu, judge::gpu_program(0));
     return Device{std::move(gpu), true};
   }
-  if (options.device == "auto" && std::filesystem::exists("/dev/nvidiactl")) {
+  if (options.device == "auto") {
     if (auto gpu = judge::find_gpu(0)) return Device{std::move(*gpu), false};
   }
   if (!options.device.starts_with("gpu")) {
@@ -147,11 +147,15 @@ Result<schema::Verdict> evaluate_on_both(judge::EvaluateRequest request, judge::
 Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progress& progress) {
   PTXBENCH_TRY(const Device device, choose_device(options));
   std::optional<judge::GpuStation> station;
-  if (device.gpu) station.emplace(*device.gpu);  // contexts are made while the candidate is compiled
+  if (device.gpu) station.emplace(*device.gpu);  // contexts are made while the tasks are read
   PTXBENCH_TRY(const judge::Suite suite, load());
-  const std::string selector = !options.workload.empty()    ? options.workload
-                               : device.gpu && !device.both ? "full"
-                                                            : "emu";
+  if (station) {
+    PTXBENCH_TRY_STATUS(station->ready());
+    Status fits = station->fits(options.target);
+    if (!fits && options.device != "auto") return fail(std::move(fits).error());
+    if (!fits) station.reset();
+  }
+  const std::string selector = !options.workload.empty() ? options.workload : station && !device.both ? "full" : "emu";
   PTXBENCH_TRY(const auto choices, suite.choose(options.task, selector));
 
   judge::EvaluateRequest request;
@@ -166,7 +170,6 @@ Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progre
   for (const std::string& file : options.files) {
     progress.say("compile");
     PTXBENCH_TRY(request.build, build_candidate(options, file));
-    if (station && verdicts.empty()) PTXBENCH_TRY_STATUS(station->ready());
     for (std::size_t i = 0; i < choices.size() * options.repeat; ++i) {
       const judge::Suite::Choice& choice = choices[i % choices.size()];
       request.definition = choice.task->definition;

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "ptxbench/agent/quote.h"
 #include "ptxbench/base/file.h"
 #include "ptxbench/judge/build_evidence.h"
 #include "ptxbench/judge/evaluate.h"
+#include "ptxbench/judge/evaluate_gpu.h"
 #include "ptxbench/judge/suite.h"
 #include "ptxbench/toolchain/build.h"
 #include "ptxbench/toolchain/locate.h"
@@ -15,8 +18,8 @@ namespace {
 
 class LocalEvaluator : public agent::Evaluator {
  public:
-  LocalEvaluator(judge::Suite suite, judge::RunRequest programs, int slots)
-      : suite_(std::move(suite)), programs_(std::move(programs)), slots_(slots) {}
+  LocalEvaluator(judge::Suite suite, judge::RunRequest programs, int slots, std::unique_ptr<judge::GpuStation> gpu)
+      : suite_(std::move(suite)), programs_(std::move(programs)), slots_(slots), gpu_(std::move(gpu)) {}
 
   Result<agent::TaskInfo> task(const std::string& task, const std::string& target,
                                const std::string& selector) override {
@@ -59,11 +62,16 @@ class LocalEvaluator : public agent::Evaluator {
     request.rules = asked.rules;
     request.seed = asked.seed;
     request.run = programs_;
-    return judge::evaluate(request, judge::run_candidate);
+    if (gpu_ == nullptr) return judge::evaluate(request, judge::run_candidate);
+    // Compilations of other trajectories go on meanwhile; the card is for one at a time.
+    const std::lock_guard lock(gpu_mutex_);
+    request.another_follows = true;
+    return judge::evaluate_on_gpu(request, *gpu_);
   }
 
   // The emulator has no state of its own: what can be missing are programs and the compiler.
   Status check_health() override {
+    if (gpu_ != nullptr) PTXBENCH_TRY_STATUS(judge::find_gpu(0));
     judge::RunRequest run;
     PTXBENCH_TRY_STATUS(judge::locate_programs(run));
     PTXBENCH_TRY_STATUS(toolchain::locate_toolkit());
@@ -72,7 +80,8 @@ class LocalEvaluator : public agent::Evaluator {
   }
 
   std::vector<schema::ToolVersion> versions() override {
-    std::vector<schema::ToolVersion> versions = {{"ptxbench", PTXBENCH_VERSION}, {"device", "emu"}};
+    std::vector<schema::ToolVersion> versions = {{"ptxbench", PTXBENCH_VERSION},
+                                                 {"device", gpu_ == nullptr ? "emu" : "gpu"}};
     if (const auto toolkit = toolchain::locate_toolkit()) versions.push_back({"nvcc", toolkit->version});
     return versions;
   }
@@ -81,20 +90,33 @@ class LocalEvaluator : public agent::Evaluator {
   const judge::Suite suite_;
   const judge::RunRequest programs_;
   const int slots_;
+  std::mutex gpu_mutex_;
+  const std::unique_ptr<judge::GpuStation> gpu_;  // none: the emulator
 };
+
+Result<std::unique_ptr<judge::GpuStation>> open_station() {
+  PTXBENCH_TRY(judge::DeviceProgram program, judge::find_gpu(0));
+  auto station = std::make_unique<judge::GpuStation>(std::move(program));
+  PTXBENCH_TRY_STATUS(station->ready());
+  PTXBENCH_TRY_STATUS(station->fits("hopper"));
+  return station;
+}
 
 }  // namespace
 
 Result<std::unique_ptr<agent::Evaluator>> make_local_evaluator(const std::string& device, int slots) {
-  if (device == "gpu")
-    return fail(ErrorKind::kUnavailable, "--device gpu: ptxbench run judges on the emulated GPU so far",
-                "use --device emu");
+  std::unique_ptr<judge::GpuStation> gpu;
+  if (device == "gpu" || device == "auto") {
+    Result<std::unique_ptr<judge::GpuStation>> found = open_station();
+    if (!found && device == "gpu") return fail(std::move(found).error());
+    if (found) gpu = std::move(*found);
+  }
   PTXBENCH_TRY(const std::filesystem::path folder, judge::default_suite_folder());
   PTXBENCH_TRY(judge::Suite suite, judge::load_suite(folder));
   judge::RunRequest programs;
   PTXBENCH_TRY_STATUS(judge::locate_programs(programs));
   programs.limits.wall = std::chrono::seconds(60);
-  return std::make_unique<LocalEvaluator>(std::move(suite), std::move(programs), slots);
+  return std::make_unique<LocalEvaluator>(std::move(suite), std::move(programs), slots, std::move(gpu));
 }
 
 }  // namespace ptxbench::cli

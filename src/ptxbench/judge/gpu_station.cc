@@ -1,5 +1,7 @@
 #include "ptxbench/judge/gpu_station.h"
 
+#include <fmt/format.h>
+
 #include "ptxbench/base/file.h"
 #include "ptxbench/wire/device_environment.h"
 
@@ -72,6 +74,16 @@ Status GpuStation::ready() {
       ErrorKind::kUnavailable, "--device gpu: no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
   error.notes = {probe && !probe->exit.ok() ? probe->out.bytes + probe->err.bytes : device.error().message};
   return fail(std::move(error));
+}
+
+Status GpuStation::fits(std::string_view target) const {
+  const std::uint32_t wanted = target == "blackwell" ? 10 : 9;
+  const wire::DeviceInfo& info = first_->hello().info;
+  if (info.compute_major == wanted) return {};
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("target {} is for GPUs of compute capability {}.0; '{}' has {}.{}", target, wanted, info.name,
+                          info.compute_major, info.compute_minor),
+              "use --device emu, or another --target");
 }
 
 Result<DeviceProcess> GpuStation::candidate_device(bool another) {

@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "ptxbench/judge/device_process.h"
 #include "ptxbench/judge/workbench.h"
@@ -34,6 +35,9 @@ class GpuStation {
   const DeviceProgram& gpu() const { return gpu_; }
   // Waits for the candidate's process. kUnavailable says what is missing on this machine.
   Status ready();
+  // Whether the GPU is of the target's generation: machine code of another one does not run on it. kUnsupported names both.
+  // After ready().
+  Status fits(std::string_view target) const;
   // A fresh process for one candidate. another: one more candidate will come, and its process begins to start.
   Result<DeviceProcess> candidate_device(bool another);
   // The judge's own. A process that broke is replaced by the next call.
