@@ -176,6 +176,17 @@ TEST_F(Contract, FiveMegabytes) {
   EXPECT_EQ(ask("").text, std::string(5242880, 'x'));
 }
 
+// A server that ignores max_output_tokens is not read to its end, nor kept whole.
+TEST_F(Contract, MoreTextThanTheTokensCanBeIsCut) {
+  config_.max_output_tokens = 8000;  // 256,000 bytes; the least bound is 1 MiB
+  for (const char* scenario : {"five_megabytes", "five_megabytes_in_one_event"}) {
+    const ModelReply reply = ask(scenario);
+    EXPECT_EQ(reply.outcome, Outcome::kTruncated) << scenario;
+    EXPECT_EQ(reply.text, std::string(1 << 20, 'x')) << scenario;
+    EXPECT_NE(reply.detail.find("more than max_output_tokens can be"), std::string::npos) << reply.detail;
+  }
+}
+
 TEST_F(Contract, RetryAfterInSecondsIsKept) {
   const ModelReply reply = ask("429_seconds_then_ok");
   ASSERT_THAT(outcomes(reply), ElementsAre(Outcome::kRateLimited, Outcome::kAnswer));

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t piece = 1 + data[1];
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
 
-  Exchange exchange(*protocols[data[0] % 3]);
+  Exchange exchange(*protocols[data[0] % 3], 1 << 20);
   HttpResult result;
   result.sent = true;
   result.end = (data[0] & 0x80) != 0 ? HttpEnd::kCut : HttpEnd::kDone;

@@ -97,7 +97,7 @@ class HttpClient final : public ModelClient {
   Repeat ask_once(const HttpRequest& http, const std::stop_token& cancel, ModelReply& reply) {
     Attempt attempt;
     attempt.started_unix_ms = unix_ms();
-    Exchange exchange(protocol_);
+    Exchange exchange(protocol_, most_text_bytes(config_.max_output_tokens));
     HttpResult result;
     if (cancel.stop_requested()) {
       result.end = HttpEnd::kCancelled;

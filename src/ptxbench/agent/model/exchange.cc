@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "ptxbench/agent/model/retry.h"
@@ -18,6 +19,13 @@ std::string quote(std::string_view text) {
   return fmt::format("\"{}{}\"", text.substr(0, kQuoted), text.size() > kQuoted ? "..." : "");
 }
 
+// To at most so many bytes, not in the middle of a character.
+void cut(std::string& text, std::size_t bytes) {
+  if (text.size() <= bytes) return;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  text.resize(bytes);
+}
+
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 // The error object in a body: {"error": {...}} (all providers), [{"error": ...}] (Gemini), {"detail"/"message": ...}.
@@ -31,6 +39,12 @@ Json error_in(std::string_view body) {
 }
 
 }  // namespace
+
+std::uint64_t most_text_bytes(std::optional<std::int64_t> max_output_tokens) {
+  constexpr std::uint64_t kBytesPerToken = 32, kLeast = std::uint64_t{1} << 20;  // most tokens have 3 to 5
+  if (!max_output_tokens) return kMaxAnswerBytes;
+  return std::clamp(static_cast<std::uint64_t>(*max_output_tokens) * kBytesPerToken, kLeast, kMaxAnswerBytes);
+}
 
 bool Exchange::on_head(const HttpHead& head) {
   head_ = head;
@@ -52,7 +66,7 @@ bool Exchange::on_body(std::string_view bytes) {
     return false;
   }
   switch (kind_) {
-    case Kind::kEvents: sse_.feed(bytes); return malformed_.empty() && !state_.failure;
+    case Kind::kEvents: sse_.feed(bytes); return malformed_.empty() && !state_.failure && !overlong_;
     case Kind::kJson: body_ += bytes; return true;
     case Kind::kForeign: body_ += bytes; return body_.size() < kQuoted;
     case Kind::kError: body_ += bytes; return body_.size() < kMaxErrorBytes;
@@ -61,7 +75,7 @@ bool Exchange::on_body(std::string_view bytes) {
 }
 
 void Exchange::take(const SseEvent& event) {
-  if (!malformed_.empty() || state_.failure || state_.end_mark) return;
+  if (!malformed_.empty() || state_.failure || state_.end_mark || overlong_) return;
   if (event.data == "[DONE]") {
     state_.end_mark = true;
   } else if (event.name == "error" && !Json::accept(event.data)) {
@@ -79,6 +93,11 @@ bool Exchange::take_json(std::string_view text) {
   }
   if (!json.is_object()) return false;
   protocol_.on_event(json, state_);
+  if (state_.text.size() + state_.reasoning_text.size() > most_text_) {
+    overlong_ = true;
+    cut(state_.reasoning_text, most_text_);
+    cut(state_.text, most_text_ - state_.reasoning_text.size());
+  }
   return true;
 }
 
@@ -111,6 +130,11 @@ Exchange::Verdict Exchange::conclude(const HttpResult& result, const Secret& sec
 Exchange::Verdict Exchange::verdict_of(const HttpResult& result) {
   if (too_large_)
     return {Outcome::kMalformed, fmt::format("the answer is over {} MiB", kMaxAnswerBytes >> 20), Repeat::kNever, {}};
+  if (overlong_)
+    return {Outcome::kTruncated,
+            fmt::format("the server sends more than max_output_tokens can be; cut after {} bytes", most_text_),
+            Repeat::kNever,
+            {}};
   if (!malformed_.empty()) return {Outcome::kMalformed, malformed_, Repeat::kCharged, {}};
   if (state_.failure) {
     const bool retry =

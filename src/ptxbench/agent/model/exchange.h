@@ -1,6 +1,7 @@
 // One attempt: takes an HTTP answer as it streams in, and says how it ended and whether asking again is safe.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,7 +21,9 @@ enum class Repeat {
 
 class Exchange final : public HttpSink {
  public:
-  explicit Exchange(const Protocol& protocol) : protocol_(protocol), sse_([this](const SseEvent& e) { take(e); }) {}
+  // most_text: bytes of answer and reasoning together; what goes beyond is not read, and the answer counts as truncated.
+  Exchange(const Protocol& protocol, std::uint64_t most_text)
+      : protocol_(protocol), most_text_(most_text), sse_([this](const SseEvent& e) { take(e); }) {}
 
   bool on_head(const HttpHead& head) override;
   bool on_body(std::string_view bytes) override;
@@ -52,6 +55,7 @@ class Exchange final : public HttpSink {
   Verdict verdict_of_loss(const HttpResult& result);
 
   const Protocol& protocol_;
+  const std::uint64_t most_text_;
   SseParser sse_;
   HttpHead head_;
   Kind kind_ = Kind::kError;
@@ -59,7 +63,10 @@ class Exchange final : public HttpSink {
   std::string body_;       // kJson, kError, kForeign: the beginning of it
   std::string malformed_;  // what was wrong with the stream
   std::uint64_t received_ = 0, broken_bytes_ = 0;
-  bool too_large_ = false, sheltered_ = false, finishing_ = false;
+  bool too_large_ = false, overlong_ = false, sheltered_ = false, finishing_ = false;
 };
+
+// What max_output_tokens can amount to, generously; a server that sends more ignores it. Without that setting 64 MiB.
+std::uint64_t most_text_bytes(std::optional<std::int64_t> max_output_tokens);
 
 }  // namespace ptxbench::agent
