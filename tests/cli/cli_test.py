@@ -36,11 +36,20 @@ class Help(unittest.TestCase):
     def test_bad_usage_is_2_and_on_stderr(self):
         for arguments in ((), ("nonsense",), ("eval",), ("eval", GEMM), ("eval", GEMM, "--task", TASK, "--rules", "lax"),
                           ("eval", GEMM, "--task", TASK, "--seed", "-1"), ("eval", GEMM, "--task", TASK, "--timeout", "0"),
+                          ("eval", GEMM, "--task", TASK, "--sanitize", "leakcheck"),
+                          ("eval", GEMM, "--task", TASK, "--sanitize", "memcheck,memcheck"),
                           ("show",), ("emulate",)):
             run = ptxbench(*arguments)
             self.assertEqual(run.returncode, 2, (arguments, run.stdout, run.stderr))
             self.assertEqual(run.stdout, "")
             self.assertNotEqual(run.stderr, "")
+
+
+    def test_tools_of_a_gpu_are_refused_on_the_emulator(self):
+        for option in (("--sanitize", "memcheck,synccheck"), ("--audit",)):
+            run = ptxbench("eval", GEMM, "--task", TASK, "--device", "emu", *option)
+            self.assertEqual(run.returncode, 2, (run.stdout, run.stderr))
+            self.assertIn(f"{option[0]} needs --device gpu; the emulator", run.stderr)
 
 
 class Tasks(unittest.TestCase):

@@ -24,11 +24,11 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
-  std::string task, target = "hopper", workload, device = "auto", rules = "strict", trace, pack;
+  std::string task, target = "hopper", workload, device = "auto", rules = "strict", trace, pack, sanitize;
   std::uint64_t seed = 0;
   unsigned timeout = 60;  // seconds
   unsigned repeat = 1;
-  bool seeded = false, json = false, quiet = false, no_cache = false;
+  bool seeded = false, json = false, quiet = false, no_cache = false, audit = false;
 };
 
 // Progress goes to a terminal only, on one line of stderr that the next message overwrites.
@@ -65,6 +65,11 @@ std::string is_numbered_gpu(const std::string& text) {
   const bool good = text.starts_with("gpu:") && text.size() > 4 && text.size() < 8 &&
                     text.find_first_not_of("0123456789", 4) == std::string::npos;
   return good ? "" : fmt::format("'{}' is none of auto, emu, gpu, gpu:N, both", text);
+}
+
+std::string is_tool_list(const std::string& text) {
+  const auto tools = judge::sanitizer_tools_from(text);
+  return tools ? "" : fmt::format("{}: {}", tools.error().message, tools.error().hint);
 }
 
 struct Device {
@@ -164,6 +169,11 @@ Result<std::vector<schema::Verdict>> evaluate_all(const Options& options, Progre
   request.target = options.target;
   request.rules = *schema::rule_set_from(options.rules);
   if (options.seeded) request.seed = options.seed;
+  if (!options.sanitize.empty()) {
+    PTXBENCH_TRY(request.sanitize, judge::sanitizer_tools_from(options.sanitize));
+  }
+  request.audit = options.audit;
+  if (!station || device.both) PTXBENCH_TRY_STATUS(judge::refuse_tools(request));
   request.progress = [&progress](std::string_view what) { progress.say(what); };
   std::vector<schema::Verdict> verdicts;
   const std::size_t all = options.files.size() * choices.size() * options.repeat;
@@ -237,6 +247,14 @@ void add_eval(CLI::App& app, int& exit_code) {
       ->add_option("--repeat", options->repeat, "Evaluate so often, each time on fresh inputs unless --seed is given")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--sanitize", options->sanitize,
+          "Run the candidate under compute-sanitizer as well: memcheck, racecheck, synccheck, initcheck, or several "
+          "with commas; an error found is RUNTIME_ERROR. Needs --device gpu")
+      ->check(CLI::Validator(is_tool_list, "LIST"));
+  command->add_flag("--audit", options->audit,
+                    "Let Nsight Compute (ncu) count the instructions as well, and compare. Needs --device gpu");
   command->add_flag("--json", options->json, "Print the record ptxbench.verdict.v1; an array if there are several");
   command->add_option("--trace", options->trace,
                       "Append the evaluation to this file as a FlashInfer Trace (JSON lines)");

@@ -116,6 +116,23 @@ void render_output(Page& page, const FamilyFigures& family, const OutputFigures&
                           output.worst->expected, output.worst->got));
 }
 
+void render_sanitizer(Page& page, const SanitizerRun& run) {
+  page.line(fmt::format("{}: {} in {:.1f} s", run.tool,
+                        run.findings.empty()
+                            ? std::string(run.complete ? "nothing found" : "no finding")
+                            : fmt::format("{} finding{}", run.findings.size(), run.findings.size() == 1 ? "" : "s"),
+                        run.seconds));
+  if (!run.complete) page.lines("  NOT COMPLETE: " + run.message);
+  for (const SanitizerFinding& finding : run.findings) {
+    std::string line = fmt::format("  {} ({}): {}", finding.severity, finding.kind, finding.message);
+    if (!finding.kernel.empty()) line += ", kernel " + finding.kernel;
+    if (!finding.source_file.empty()) line += fmt::format(", {}:{}", finding.source_file, finding.source_line);
+    if (finding.address) line += fmt::format(", address 0x{:x}", *finding.address);
+    if (finding.count > 1) line += fmt::format(", {} times", grouped(static_cast<std::uint64_t>(finding.count)));
+    page.line(line);
+  }
+}
+
 void render_correct(Page& page, const CorrectLayer& layer) {
   page.layer("correct", layer.state);
   if (!layer.message.empty()) page.lines(layer.message);
@@ -130,6 +147,7 @@ void render_correct(Page& page, const CorrectLayer& layer) {
     }
     for (const std::string& refusal : layer.failure->refusals) page.line("refused: " + refusal);
   }
+  for (const SanitizerRun& run : layer.sanitizers) render_sanitizer(page, run);
   for (const FamilyFigures& family : layer.families) {
     for (const OutputFigures& output : family.outputs) render_output(page, family, output);
     for (const std::string& hint : family.hints) page.line("           hint: " + hint);
@@ -140,6 +158,16 @@ void render_correct(Page& page, const CorrectLayer& layer) {
     page.lines(text.substr(0, std::min<std::size_t>(text.size(), 2000)));
   }
   page.close();
+}
+
+void render_audit(Page& page, const Audit& audit) {
+  page.lines(fmt::format("audit by {}{}{}: {}", audit.tool, audit.version.empty() ? "" : " ", audit.version,
+                         audit.agrees         ? fmt::format("agrees ({:.1f} s)", audit.seconds)
+                         : audit.rows.empty() ? "NOT DONE: " + audit.message
+                                              : "DISAGREES: " + audit.message));
+  for (const AuditRow& row : audit.rows)
+    page.line(fmt::format("  {:<8} {} counted, {} audited{}", row.family, grouped(row.counted), grouped(row.audited),
+                          row.counted == row.audited ? "" : "  DIFFERS"));
 }
 
 void render_executed(Page& page, const ExecutedLayer& layer) {
@@ -172,6 +200,7 @@ void render_executed(Page& page, const ExecutedLayer& layer) {
   if (!layer.source.empty() && layer.source != "emulator")
     page.line(fmt::format("counted by {}{}{}", layer.source,
                           layer.bytes_note.empty() ? "" : "; bytes not known: ", layer.bytes_note));
+  if (layer.audit) render_audit(page, *layer.audit);
   page.close();
 }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "ptxbench/base/check.h"
+#include "ptxbench/base/symbol.h"
 #include "ptxbench/judge/compare.h"
 #include "ptxbench/judge/outcome.h"
 
@@ -49,6 +50,16 @@ std::string describe_failure(const schema::FamilyFigures& family, RuleSet rules)
     return text;
   }
   return {};
+}
+
+// One finding as a sentence for the kernel's author.
+std::string describe_finding(const std::string& tool, const schema::SanitizerFinding& finding) {
+  std::string text = fmt::format("{}: {}", tool, finding.message);
+  if (!finding.kernel.empty()) text += ", in kernel " + demangle(finding.kernel);
+  if (!finding.source_file.empty()) text += fmt::format(" at {}:{}", finding.source_file, finding.source_line);
+  if (finding.address) text += fmt::format(", address 0x{:x}", *finding.address);
+  if (finding.count > 1) text += fmt::format(", {} times", finding.count);
+  return text;
 }
 
 bool has_normal(const schema::Definition& definition) {
@@ -231,6 +242,33 @@ void Draft::void_fast(schema::FastLayer layer) {
   end(VerdictStatus::kMeasurementVoid, "the time could not be measured: " + fields_.fast.message);
 }
 
+void Draft::take_sanitizer(schema::SanitizerRun run) {
+  const auto error = std::find_if(run.findings.begin(), run.findings.end(),
+                                  [](const auto& finding) { return finding.severity == "error"; });
+  const bool sound = error == run.findings.end();
+  std::string message = sound ? "" : describe_finding(run.tool, *error);
+  schema::CorrectLayer& layer = fields_.correct;
+  layer.sanitizers.push_back(std::move(run));
+  // A run that failed by itself keeps its own words; the findings stand beside them.
+  if (sound || layer.failure) return;
+  take_back();
+  layer.state = LayerState::kFailed;
+  layer.message = message;
+  layer.failure = schema::RunFailure{"sanitizer", message, {}, {}};
+  end(VerdictStatus::kRuntimeError, std::move(message));
+}
+
+void Draft::note_missing_tools() {
+  const std::string why = fmt::format("no result: the evaluation ended with {}", to_string(fields_.status));
+  std::vector<schema::SanitizerRun>& runs = fields_.correct.sanitizers;
+  for (const SanitizerTool tool : request_.sanitize) {
+    const bool there =
+        std::any_of(runs.begin(), runs.end(), [&](const auto& run) { return run.tool == to_string(tool); });
+    if (!there) runs.push_back({std::string(to_string(tool)), false, why, 0, {}});
+  }
+  if (request_.audit && !fields_.executed.audit) fields_.executed.audit = schema::Audit{"ncu", "", false, why, 0, {}};
+}
+
 void Draft::take_back() {
   fields_.correct.strict_passed = fields_.correct.paper_passed = false;
   fields_.executed = {};
@@ -238,6 +276,7 @@ void Draft::take_back() {
 }
 
 Result<schema::Verdict> Draft::finish() {
+  note_missing_tools();
   fields_.seconds = std::chrono::duration<double>(Clock::now() - start_).count() + fields_.compile.seconds;
   auto verdict = schema::Verdict::create(fields_);
   // Our own fault, and not the candidate's.

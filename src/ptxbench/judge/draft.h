@@ -34,10 +34,13 @@ class Draft {
   // A layer whose measurement failed: MEASUREMENT_VOID.
   void void_executed(std::string source, std::string reason);
   void void_fast(schema::FastLayer layer);
+  // What a sanitizer found. An error makes a run that had ended well a failed one: RUNTIME_ERROR.
+  void take_sanitizer(schema::SanitizerRun run);
   // Layers 1 and 2 had been met; a later call says otherwise. What they claimed is taken back.
   void take_back();
   void end(schema::VerdictStatus status, std::string message);
 
+  // Tools that the request asks for and that gave no result get a record that says so.
   Result<schema::Verdict> finish();
 
   bool ended() const { return ended_; }
@@ -77,6 +80,7 @@ class Draft {
   };
   Draft(const EvaluateRequest& request, schema::AxisValues axes, const Problem& problem, std::uint64_t seed);
   void describe();
+  void note_missing_tools();
 
   const EvaluateRequest& request_;
   const schema::AxisValues axes_;

@@ -103,7 +103,21 @@ Status Evaluation::run() {
 
 }  // namespace
 
+Status refuse_tools(const EvaluateRequest& request) {
+  if (!request.sanitize.empty())
+    return fail(ErrorKind::kUnsupported,
+                "--sanitize needs --device gpu; the emulator checks accesses and barriers itself",
+                "leave --sanitize out, or use --device gpu");
+  if (request.audit)
+    return fail(
+        ErrorKind::kUnsupported,
+        "--audit needs --device gpu; the emulator counts what it executes, and there is nothing to compare it with",
+        "leave --audit out, or use --device gpu; --device both compares the two devices");
+  return {};
+}
+
 Result<schema::Verdict> evaluate(const EvaluateRequest& request, const Runner& runner) {
+  PTXBENCH_TRY_STATUS(refuse_tools(request));
   PTXBENCH_TRY(Draft draft, Draft::create(request));
   try {
     PTXBENCH_TRY_STATUS(Evaluation(runner, draft).run());

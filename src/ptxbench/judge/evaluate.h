@@ -12,6 +12,7 @@
 
 #include "ptxbench/base/result.h"
 #include "ptxbench/judge/runner.h"
+#include "ptxbench/judge/sanitizer.h"
 #include "ptxbench/schema/artifact.h"
 #include "ptxbench/schema/definition.h"
 #include "ptxbench/schema/verdict.h"
@@ -50,10 +51,16 @@ struct EvaluateRequest {
   RunRequest run;
   // Told the outputs of every run whose run() came back in order, for comparison with another device; may be empty.
   std::function<void(int run, const std::vector<std::vector<std::byte>>&)> keep_outputs;
+  // Runs of the candidate under these tools as well; a GPU's only, evaluate() refuses them.
+  std::vector<SanitizerTool> sanitize;
+  bool audit = false;            // ncu counts, too
   bool another_follows = false;  // on the same device: its process may be started meanwhile
   // Told what is about to happen ("reference", "run 1 of 2", ...); may be empty.
   std::function<void(std::string_view)> progress;
 };
+
+// kUnsupported names the tools of a GPU that the request asks for and an emulator has no use for.
+Status refuse_tools(const EvaluateRequest& request);
 
 // Always a verdict, also for failures of the infrastructure (INFRA_ERROR). An Error is the caller's: a definition that
 // the judge has no reference for, a workload that does not fit it, an unknown target.

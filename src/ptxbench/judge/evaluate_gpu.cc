@@ -11,6 +11,7 @@
 #include "ptxbench/judge/draft.h"
 #include "ptxbench/judge/gpu_evidence.h"
 #include "ptxbench/judge/timed_calls.h"
+#include "ptxbench/judge/tool_runs.h"
 #include "ptxbench/toolchain/build.h"
 
 namespace ptxbench::judge {
@@ -265,9 +266,11 @@ Status GpuEvaluation::run() {
     if (!run_once(plans[run], static_cast<int>(run), inputs)) break;
   }
   draft_.finish_correct(plans.size());
-  if (draft_.ended()) return {};
-  draft_.say("counting");
-  PTXBENCH_TRY_STATUS(draft_.phase("counting", [&] { return count(); }));
+  if (!draft_.ended()) {
+    draft_.say("counting");
+    PTXBENCH_TRY_STATUS(draft_.phase("counting", [&] { return count(); }));
+  }
+  run_tools(draft_, station_.gpu(), plans[0]);
   if (draft_.ended()) return {};
   draft_.say("timing");
   draft_.phase("timing", [&] { time(); });
