@@ -184,7 +184,7 @@ TEST(SanitizerStatus, AnEvaluationThatEndsBeforeSaysSo) {
   request.build.message = "k.cu:3: expected ';'";
   Draft draft = *Draft::create(request);
   EXPECT_FALSE(draft.accept_build());
-  run_tools(draft, {}, {});  // starts nothing
+  ToolRuns(draft, {"/nonexistent", {}, {}, {}}).run({});
   const auto verdict = draft.finish();
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->fields().correct.sanitizers.at(0).message, "no result: the evaluation ended with COMPILE_ERROR");
@@ -209,6 +209,7 @@ TEST(EmulatorEvaluation, RefusesTheToolsByName) {
 // program with its arguments as "$@".
 std::string sanitizer_script(const std::string& body) {
   return "#!/bin/sh\n"
+         "if [ \"$1\" = --version ]; then echo 'Version 2025.3.1.0 (build 36400806)'; exit; fi\n"
          "while :; do case \"$1\" in\n"
          "  --xml) shift;;\n"
          "  --save) report=$2; shift 2;;\n"
@@ -223,7 +224,7 @@ std::string writes(const std::string& name) {
   return "\"$@\"; code=$?; cp '" + sample("sanitizer_" + name + ".h200.xml") + "' \"$report\"; exit $code";
 }
 
-class ToolRuns : public testing::Test {
+class WithTools : public testing::Test {
  protected:
   void SetUp() override {
     PTXBENCH_NEEDS_NVCC();
@@ -232,6 +233,9 @@ class ToolRuns : public testing::Test {
                              "-L" + (kBuild / "lib/ptxbench/shim").string(), "-l:libcuda.so.1"},
                             {kSource / "include/ptxbench/ffi.h"});
     ASSERT_FALSE(library_.empty());
+    device_.program = kBuild / "bin/ptxbench-device-emu";
+    device_.arguments = {"--memory", "256", "--threads", "1"};
+    device_.environment = {"PATH=/usr/bin:/bin"};
     path_.emplace("PATH", folder_.path().string() + ":" + std::getenv("PATH"));
   }
   void install(const std::string& name, const std::string& script) { write_program(folder_.path() / name, script); }
@@ -239,7 +243,8 @@ class ToolRuns : public testing::Test {
   // tests/shim/programs/candidate.cu on the emulator.
   ToolRun what(int mode) {
     ToolRun what;
-    programs(what.request, what.program);
+    what.request.host_program = kBuild / "bin/ptxbench-host";
+    what.request.shim_folder = kBuild / "lib/ptxbench/shim";
     what.request.artifact = library_;
     RunTensor in, out;
     in.name = "in";
@@ -256,24 +261,23 @@ class ToolRuns : public testing::Test {
     what.launches = 1;
     return what;
   }
-  static void programs(RunRequest& request, DeviceProgram& device) {
-    request.host_program = kBuild / "bin/ptxbench-host";
-    request.shim_folder = kBuild / "lib/ptxbench/shim";
-    device.program = kBuild / "bin/ptxbench-device-emu";
-    device.arguments = {"--memory", "256", "--threads", "1"};
-    device.environment = {"PATH=/usr/bin:/bin"};
+
+  schema::SanitizerRun sanitized(SanitizerTool tool, const ToolRun& what) {
+    Result<StartedTool> started = start_sanitizer(tool, device_);
+    return run_sanitizer(tool, started, what);
   }
 
+  DeviceProgram device_;
   TempDir folder_ = *TempDir::create();
   std::optional<Environment> path_;
   fs::path library_;
   std::vector<std::int32_t> input_{1, 2, 3, 4, 5, 6, 7, 8};
 };
 
-TEST_F(ToolRuns, ACleanReport) {
+TEST_F(WithTools, ACleanReport) {
   install("compute-sanitizer",
           sanitizer_script("echo \"$@\" > '" + (folder_.path() / "argv").string() + "'\n" + writes("clean")));
-  const schema::SanitizerRun run = run_sanitizer(SanitizerTool::kRacecheck, what(0));
+  const schema::SanitizerRun run = sanitized(SanitizerTool::kRacecheck, what(0));
   EXPECT_TRUE(run.complete) << run.message;
   EXPECT_EQ(run.tool, "racecheck");
   EXPECT_TRUE(run.findings.empty());
@@ -283,9 +287,9 @@ TEST_F(ToolRuns, ACleanReport) {
               HasSubstr("bin/ptxbench-device-emu --control-fd 3 --memory 256 --threads 1"));
 }
 
-TEST_F(ToolRuns, FindingsOfAFaultyRun) {
+TEST_F(WithTools, FindingsOfAFaultyRun) {
   install("compute-sanitizer", sanitizer_script(writes("out_of_bounds")));
-  const schema::SanitizerRun run = run_sanitizer(SanitizerTool::kMemcheck, what(14));
+  const schema::SanitizerRun run = sanitized(SanitizerTool::kMemcheck, what(14));
   ASSERT_EQ(run.findings.size(), 1u);
   EXPECT_EQ(run.findings[0].kernel, "write_behind");
   EXPECT_EQ(run.findings[0].count, 2);
@@ -294,54 +298,54 @@ TEST_F(ToolRuns, FindingsOfAFaultyRun) {
   EXPECT_THAT(run.message, HasSubstr("oob"));
 }
 
-TEST_F(ToolRuns, NoReportIsNoCleanReport) {
+TEST_F(WithTools, NoReportIsNoCleanReport) {
   install("compute-sanitizer", sanitizer_script("echo '========= no such GPU' > \"$log\"; \"$@\""));
-  schema::SanitizerRun run = run_sanitizer(SanitizerTool::kMemcheck, what(0));
+  schema::SanitizerRun run = sanitized(SanitizerTool::kMemcheck, what(0));
   EXPECT_FALSE(run.complete);
   EXPECT_THAT(run.message, HasSubstr("wrote no report"));
   EXPECT_THAT(run.message, HasSubstr("no such GPU"));
 
   install("compute-sanitizer",
           sanitizer_script("\"$@\"; head -c 400 '" + sample("sanitizer_out_of_bounds.h200.xml") + "' > \"$report\""));
-  run = run_sanitizer(SanitizerTool::kMemcheck, what(0));
+  run = sanitized(SanitizerTool::kMemcheck, what(0));
   EXPECT_FALSE(run.complete);
   EXPECT_THAT(run.message, HasSubstr("no complete report"));
   EXPECT_TRUE(run.findings.empty());
 }
 
-TEST_F(ToolRuns, AToolThatDiesOrDoesNotStart) {
+TEST_F(WithTools, AToolThatDiesOrDoesNotStart) {
   install("compute-sanitizer", sanitizer_script("\"$@\"; kill -9 $$"));
-  schema::SanitizerRun run = run_sanitizer(SanitizerTool::kMemcheck, what(0));
+  schema::SanitizerRun run = sanitized(SanitizerTool::kMemcheck, what(0));
   EXPECT_FALSE(run.complete);
   EXPECT_THAT(run.message, HasSubstr("signal 9"));
 
   install("compute-sanitizer", sanitizer_script("echo 'unknown option' >&2; exit 1"));
-  run = run_sanitizer(SanitizerTool::kMemcheck, what(0));
+  run = sanitized(SanitizerTool::kMemcheck, what(0));
   EXPECT_FALSE(run.complete);
   EXPECT_THAT(run.message, HasSubstr("exited with code 1"));
   EXPECT_THAT(run.message, HasSubstr("unknown option"));
 }
 
-TEST_F(ToolRuns, AMissingToolIsNamed) {
+TEST_F(WithTools, AMissingToolIsNamed) {
   if (fs::exists("/usr/local/cuda/bin/compute-sanitizer")) GTEST_SKIP() << "this machine has the tool";
   const Environment home("CUDA_HOME", "/nonexistent"), path("PATH", folder_.path());
-  const schema::SanitizerRun run = run_sanitizer(SanitizerTool::kMemcheck, what(0));
+  const schema::SanitizerRun run = sanitized(SanitizerTool::kMemcheck, what(0));
   EXPECT_FALSE(run.complete);
   EXPECT_THAT(run.message, HasSubstr("'compute-sanitizer' is not on PATH"));
 }
 
-TEST_F(ToolRuns, AKernelThatHangsUnderTheTool) {
+TEST_F(WithTools, AKernelThatHangsUnderTheTool) {
   install("compute-sanitizer", sanitizer_script(writes("clean")));
   ToolRun hangs = what(15);
   hangs.request.limits.wall = std::chrono::milliseconds(50);
-  const schema::SanitizerRun run = run_sanitizer(SanitizerTool::kMemcheck, hangs);
+  const schema::SanitizerRun run = sanitized(SanitizerTool::kMemcheck, hangs);
   EXPECT_FALSE(run.complete);
   EXPECT_THAT(run.message, HasSubstr("did not end within 1 s under the tool"));  // 20 times as long
 }
 
-TEST_F(ToolRuns, ACandidateThatDoesLessUnderTheTool) {
+TEST_F(WithTools, ACandidateThatDoesLessUnderTheTool) {
   install("compute-sanitizer", sanitizer_script(writes("clean")));
-  const schema::SanitizerRun run = run_sanitizer(SanitizerTool::kMemcheck, what(7));  // launches nothing
+  const schema::SanitizerRun run = sanitized(SanitizerTool::kMemcheck, what(7));  // launches nothing
   EXPECT_FALSE(run.complete);
   EXPECT_THAT(run.message, HasSubstr("launched 0 kernels, without it 1"));
 }
@@ -359,16 +363,16 @@ const char kNcu[] =
     "esac; done\n"
     "\"$@\"; code=$?; ";
 
-TEST_F(ToolRuns, AnAuditThatIsNotPossibleSaysWhy) {
+TEST_F(WithTools, AnAuditThatIsNotPossibleSaysWhy) {
   install("ncu", std::string(kNcu) + "echo '==ERROR== ERR_NVGPUCTRPERM - no permission' > \"$report\"; exit $code\n");
-  const schema::Audit audit = run_audit(what(0), {});
+  const schema::Audit audit = run_audit(start_ncu(device_), what(0), {});
   EXPECT_FALSE(audit.agrees);
   EXPECT_EQ(audit.tool, "ncu");
   EXPECT_THAT(audit.message, HasSubstr("ERR_NVGPUCTRPERM"));
 }
 
 // kernels/hopper/gemm.cu with the sizes of ncu's recorded table: the emulator counts, ncu on an H200 counted.
-TEST_F(ToolRuns, AWholeEvaluation) {
+TEST_F(WithTools, AWholeEvaluation) {
   install("compute-sanitizer", sanitizer_script(writes("clean")));
   install("ncu",
           std::string(kNcu) + "cp '" + sample("ncu_gemm_m128_n1024_k640.h200.csv") + "' \"$report\"; exit $code\n");
@@ -379,9 +383,8 @@ TEST_F(ToolRuns, AWholeEvaluation) {
                     "-L" + (kBuild / "lib/ptxbench/shim").string(), "-l:libcuda.so.1"},
                    {kSource / "include/ptxbench/ffi.h"});
   ASSERT_FALSE(request.build.library.empty());
-  DeviceProgram device;
-  programs(request.run, device);
-  request.run.device_program = device.program;
+  request.run = what(0).request;
+  request.run.device_program = device_.program;
   const auto emulated = evaluate(request, run_candidate);
   ASSERT_TRUE(emulated) << emulated.error().format();
   ASSERT_EQ(emulated->status(), VerdictStatus::kPassed) << emulated->fields().message;
@@ -392,7 +395,7 @@ TEST_F(ToolRuns, AWholeEvaluation) {
   const auto with_tools = [&] {
     Draft draft = *Draft::create(request);
     draft.fields() = emulated->fields();
-    run_tools(draft, device, plans[0]);
+    ToolRuns(draft, device_).run(plans[0]);
     return draft.finish();
   };
   const auto verdict = with_tools();
@@ -400,6 +403,9 @@ TEST_F(ToolRuns, AWholeEvaluation) {
   EXPECT_EQ(verdict->status(), VerdictStatus::kPassed) << verdict->fields().message;
   ASSERT_EQ(verdict->fields().correct.sanitizers.size(), 2u);
   for (const schema::SanitizerRun& run : verdict->fields().correct.sanitizers) EXPECT_TRUE(run.complete) << run.message;
+  ASSERT_FALSE(verdict->fields().versions.empty());
+  EXPECT_EQ(verdict->fields().versions.back().name, "compute-sanitizer");
+  EXPECT_EQ(verdict->fields().versions.back().version, "2025.3.1.0");
   ASSERT_TRUE(verdict->fields().executed.audit);
   const schema::Audit& audit = *verdict->fields().executed.audit;
   EXPECT_EQ(audit.version, "2025.3.1.0");

@@ -256,6 +256,7 @@ Status GpuEvaluation::run() {
   PTXBENCH_TRY(const std::vector<RunPlan> plans,
                plan_runs(draft_.problem(), request_.definition.extension->families, draft_.seed()));
   if (!draft_.accept_build()) return {};
+  ToolRuns tools(draft_, station_.gpu());
   std::future<InputSet> ahead = inputs_ahead(plans[0], 0);
   if (const Status opened = draft_.phase("device", [&] { return open(); }); !opened)
     return infrastructure(opened.error()), Status();
@@ -270,7 +271,7 @@ Status GpuEvaluation::run() {
     draft_.say("counting");
     PTXBENCH_TRY_STATUS(draft_.phase("counting", [&] { return count(); }));
   }
-  run_tools(draft_, station_.gpu(), plans[0]);
+  tools.run(plans[0]);
   if (draft_.ended()) return {};
   draft_.say("timing");
   draft_.phase("timing", [&] { time(); });

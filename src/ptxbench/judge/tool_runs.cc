@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "ptxbench/base/file.h"
 #include "ptxbench/judge/audit.h"
 #include "ptxbench/judge/candidate_session.h"
 #include "ptxbench/judge/outcome.h"
@@ -23,6 +22,7 @@ constexpr int kSlowdown = 20;  // of a kernel under a tool, and more: racecheck 
 constexpr milliseconds kStartLimit{60'000};
 constexpr milliseconds kReportLimit{60'000};  // from the end of the device process to that of the tool
 constexpr milliseconds kVersionLimit{10'000};
+constexpr char kReport[] = "report", kLog[] = "log";
 constexpr std::uint64_t kReportBytes = std::uint64_t{256} << 20;
 
 std::string environment(const char* name) {
@@ -52,16 +52,35 @@ std::string in_full(const Error& error, std::string_view tool, const std::string
   return text;
 }
 
-// The candidate's run under a tool, up to the end of the tool itself. An Error says why the tool did not get so far.
-Result<RunOutcome> execute(const ToolRun& what, std::vector<std::string> wrapper) {
-  DeviceProgram program = what.program;
-  program.wrapper = std::move(wrapper);
+std::string version_of(const fs::path& tool, const std::vector<std::string>& environment) {
+  Command command;
+  command.argv = {tool.string(), "--version"};
+  command.environment = environment;
+  command.stdout_to = OutputTo::capture(16 << 10);
+  const Result<Finished> answer = run(command, kVersionLimit);
+  constexpr std::string_view kMark = "Version ";  // "Version 2025.3.1.0 (build 36398880)"
+  const std::size_t at = answer ? answer->out.bytes.find(kMark) : std::string::npos;
+  if (at == std::string::npos) return "";
+  const std::string_view rest = std::string_view(answer->out.bytes).substr(at + kMark.size());
+  return std::string(rest.substr(0, rest.find_first_not_of("0123456789.")));
+}
+
+// prefix: what stands before the device program's argv.
+StartedTool start(TempDir folder, DeviceProgram program, std::vector<std::string> prefix) {
   program.start_limit = kStartLimit;
+  auto version = std::async(std::launch::async, version_of, fs::path(prefix.front()), program.environment);
+  program.wrapper = std::move(prefix);
+  auto device = std::async(std::launch::async, [program] { return DeviceProcess::start(program); });
+  return {std::move(folder), std::move(device), std::move(version)};
+}
+
+// The candidate's run under a tool, up to the end of the tool itself. An Error says why the tool did not get so far.
+Result<RunOutcome> execute(StartedTool& started, const ToolRun& what) {
   RunRequest request = what.request;
   request.limits.wall *= kSlowdown;
   request.limits.host_cpu *= kSlowdown;
   const double limit = static_cast<double>(request.limits.wall.count()) / 1000;
-  PTXBENCH_TRY(DeviceProcess device, DeviceProcess::start(program));
+  PTXBENCH_TRY(DeviceProcess device, started.device.get());
   PTXBENCH_TRY(CandidateSession session, CandidateSession::open(std::move(device), std::move(request)));
   PTXBENCH_TRY(RunOutcome outcome, session.run());
   if (outcome.end == HostEnd::kDeviceTimeout)
@@ -85,50 +104,31 @@ Status saw_all(const RunOutcome& outcome, const ToolRun& what) {
   return {};
 }
 
-Status sanitize(SanitizerTool tool, const ToolRun& what, std::vector<schema::SanitizerFinding>& findings) {
-  PTXBENCH_TRY(const fs::path program, locate_cuda_tool("compute-sanitizer"));
-  PTXBENCH_TRY(const TempDir folder, TempDir::create("ptxbench-sanitizer"));
-  const fs::path report = folder.path() / "report.xml", log = folder.path() / "log";
-  const Result<RunOutcome> outcome = execute(what, sanitizer_prefix(program, tool, report, log));
-  const Result<std::string> xml = read_file(report, kReportBytes);
+Status sanitize(Result<StartedTool>& started, const ToolRun& what, std::vector<schema::SanitizerFinding>& findings) {
+  if (!started) return fail(started.error());
+  const Result<RunOutcome> outcome = execute(*started, what);
+  const Result<std::string> xml = read_file(started->folder.path() / kReport, kReportBytes);
   Result<std::vector<schema::SanitizerFinding>> read =
       xml ? read_sanitizer_report(*xml)
           : fail(ErrorKind::kProtocol, "compute-sanitizer wrote no report: " + xml.error().message);
   // What is there counts, however the run ended.
   if (read) findings = std::move(*read);
   const Error* failed = !outcome ? &outcome.error() : !read ? &read.error() : nullptr;
-  if (failed != nullptr)
-    return fail(failed->kind, in_full(*failed, "compute-sanitizer", read_file(log, kReportBytes).value_or("")));
-  return saw_all(*outcome, what);
+  if (failed == nullptr) return saw_all(*outcome, what);
+  const std::string log = read_file(started->folder.path() / kLog, kReportBytes).value_or("");
+  return fail(failed->kind, in_full(*failed, "compute-sanitizer", log));
 }
 
-// "2025.3.1.0" of "Version 2025.3.1.0 (build ...)"; empty if it does not say.
-std::string version_of(const fs::path& tool, const DeviceProgram& program) {
-  Command command;
-  command.argv = {tool.string(), "--version"};
-  command.environment = program.environment;
-  command.stdout_to = OutputTo::capture(16 << 10);
-  const Result<Finished> answer = run(command, kVersionLimit);
-  constexpr std::string_view kMark = "Version ";
-  const std::size_t at = answer ? answer->out.bytes.find(kMark) : std::string::npos;
-  if (at == std::string::npos) return "";
-  const std::string_view rest = std::string_view(answer->out.bytes).substr(at + kMark.size());
-  return std::string(rest.substr(0, rest.find_first_not_of("0123456789.")));
-}
-
-Result<schema::Audit> audit(const ToolRun& what, const std::vector<schema::InstructionCount>& counted) {
-  PTXBENCH_TRY(const fs::path program, locate_cuda_tool("ncu"));
-  PTXBENCH_TRY(const TempDir folder, TempDir::create("ptxbench-audit"));
-  const fs::path report = folder.path() / "report.csv";
-  const Result<RunOutcome> outcome = execute(what, audit_prefix(program, report));
-  const Result<std::string> text = read_file(report, kReportBytes);
+Result<schema::Audit> audit(Result<StartedTool>& started, const ToolRun& what,
+                            const std::vector<schema::InstructionCount>& counted) {
+  if (!started) return fail(started.error());
+  const Result<RunOutcome> outcome = execute(*started, what);
+  const Result<std::string> text = read_file(started->folder.path() / kReport, kReportBytes);
   if (!outcome) return fail(outcome.error().kind, in_full(outcome.error(), "ncu", text.value_or("")));
   if (!text) return fail(ErrorKind::kProtocol, "ncu wrote no report: " + text.error().message);
   PTXBENCH_TRY_STATUS(saw_all(*outcome, what));
   PTXBENCH_TRY(const std::vector<AuditedLaunch> launches, read_audit_report(*text));
-  schema::Audit record = compare_audit(counted, launches);
-  record.version = version_of(program, what.program);
-  return record;
+  return compare_audit(counted, launches);
 }
 
 bool worth_a_run(const schema::VerdictFields& fields) {
@@ -165,52 +165,82 @@ Result<fs::path> locate_cuda_tool(std::string_view name) {
               "it is part of the CUDA toolkit");
 }
 
-schema::SanitizerRun run_sanitizer(SanitizerTool tool, const ToolRun& what) {
+Result<StartedTool> start_sanitizer(SanitizerTool tool, const DeviceProgram& program) {
+  PTXBENCH_TRY(const fs::path sanitizer, locate_cuda_tool("compute-sanitizer"));
+  PTXBENCH_TRY(TempDir folder, TempDir::create("ptxbench-sanitizer"));
+  auto prefix = sanitizer_prefix(sanitizer, tool, folder.path() / kReport, folder.path() / kLog);
+  return start(std::move(folder), program, std::move(prefix));
+}
+
+Result<StartedTool> start_ncu(const DeviceProgram& program) {
+  PTXBENCH_TRY(const fs::path ncu, locate_cuda_tool("ncu"));
+  PTXBENCH_TRY(TempDir folder, TempDir::create("ptxbench-audit"));
+  auto prefix = audit_prefix(ncu, folder.path() / kReport);
+  return start(std::move(folder), program, std::move(prefix));
+}
+
+schema::SanitizerRun run_sanitizer(SanitizerTool tool, Result<StartedTool>& started, const ToolRun& what) {
   const Clock::time_point start = Clock::now();
   schema::SanitizerRun record;
   record.tool = to_string(tool);
-  const Status done = sanitize(tool, what, record.findings);
+  const Status done = sanitize(started, what, record.findings);
   record.complete = done.has_value();
   if (!done) record.message = in_full(done.error(), "", "");
   record.seconds = seconds_since(start);
   return record;
 }
 
-schema::Audit run_audit(const ToolRun& what, const std::vector<schema::InstructionCount>& counted) {
+schema::Audit run_audit(Result<StartedTool> started, const ToolRun& what,
+                        const std::vector<schema::InstructionCount>& counted) {
   const Clock::time_point start = Clock::now();
-  Result<schema::Audit> done = audit(what, counted);
+  Result<schema::Audit> done = audit(started, what, counted);
   schema::Audit record;
   if (done)
     record = std::move(*done);
   else
     record.message = in_full(done.error(), "", "");
   record.tool = "ncu";
+  if (started) record.version = started->version.get();
   record.seconds = seconds_since(start);
   return record;
 }
 
-void run_tools(Draft& draft, const DeviceProgram& program, const RunPlan& first_plan) {
-  const EvaluateRequest& request = draft.request();
-  if ((request.sanitize.empty() && !request.audit) || !worth_a_run(draft.fields())) return;
-  const InputSet inputs =
-      draft.phase("inputs", [&] { return make_inputs(draft.problem(), first_plan, draft.seed(), 0, request.threads); });
-  ToolRun what{request.run, program, {}};
+ToolRuns::ToolRuns(Draft& draft, const DeviceProgram& program) : draft_(draft), program_(program) { start_next(); }
+
+void ToolRuns::start_next() {
+  const std::vector<SanitizerTool>& tools = draft_.request().sanitize;
+  started_.reset();
+  if (next_ < tools.size()) started_ = start_sanitizer(tools[next_++], program_);
+}
+
+void ToolRuns::sanitize(SanitizerTool tool, const ToolRun& what) {
+  const std::string name = fmt::format("sanitize {}", to_string(tool));
+  draft_.say(name);
+  Result<StartedTool> started = std::move(*started_);
+  start_next();  // meanwhile
+  draft_.take_sanitizer(draft_.phase(name.c_str(), [&] { return run_sanitizer(tool, started, what); }));
+  std::vector<schema::ToolVersion>& versions = draft_.fields().versions;
+  if (started && (versions.empty() || versions.back().name != "compute-sanitizer"))
+    versions.push_back({"compute-sanitizer", started->version.get()});
+}
+
+void ToolRuns::run(const RunPlan& first_plan) {
+  const EvaluateRequest& request = draft_.request();
+  if ((request.sanitize.empty() && !request.audit) || !worth_a_run(draft_.fields())) return;
+  const InputSet inputs = draft_.phase(
+      "inputs", [&] { return make_inputs(draft_.problem(), first_plan, draft_.seed(), 0, request.threads); });
+  ToolRun what{request.run, {}};
   what.request.artifact = request.build.library;
-  what.request.arguments = draft.arguments(inputs.tensors);
-  const schema::CorrectLayer& correct = draft.fields().correct;
+  what.request.arguments = draft_.arguments(inputs.tensors);
+  const schema::CorrectLayer& correct = draft_.fields().correct;
   // A run that failed stopped somewhere.
   if (!correct.failure) what.launches = static_cast<std::size_t>(correct.runs.front().launches);
-  for (const SanitizerTool tool : request.sanitize) {
-    const std::string name = fmt::format("sanitize {}", to_string(tool));
-    draft.say(name);
-    draft.take_sanitizer(draft.phase(name.c_str(), [&] { return run_sanitizer(tool, what); }));
-  }
-  schema::ExecutedLayer& executed = draft.fields().executed;
-  if (!request.audit || executed.state == schema::LayerState::kNotReached ||
-      executed.state == schema::LayerState::kVoid)
-    return;
-  draft.say("audit");
-  executed.audit = draft.phase("audit", [&] { return run_audit(what, executed.families); });
+  for (const SanitizerTool tool : request.sanitize) sanitize(tool, what);
+  schema::ExecutedLayer& executed = draft_.fields().executed;
+  const bool counted = executed.state == schema::LayerState::kPassed || executed.state == schema::LayerState::kFailed;
+  if (!request.audit || !counted) return;
+  draft_.say("audit");
+  executed.audit = draft_.phase("audit", [&] { return run_audit(start_ncu(program_), what, executed.families); });
 }
 
 }  // namespace ptxbench::judge

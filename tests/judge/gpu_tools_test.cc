@@ -1,0 +1,105 @@
+// evaluate_on_gpu() with --sanitize and --audit, against a device process that stands for a GPU (fake_gpu_main.cc) and a script
+// that stands for compute-sanitizer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "compile.h"
+#include "ptxbench/judge/evaluate_gpu.h"
+#include "ptxbench/judge/suite.h"
+
+namespace ptxbench::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using schema::VerdictStatus;
+
+class GpuToolsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    PTXBENCH_NEEDS_NVCC();
+    const fs::path source = PTXBENCH_SOURCE_DIR, build = PTXBENCH_BINARY_DIR;
+    program_.program = build / "bin/ptxbench-device-fake-gpu";
+    program_.environment = {"PTXBENCH_FAKE_SHARED=" + folder_.path().string(), "PATH=/usr/bin:/bin"};
+    const Suite suite = *load_suite(source / "suites");
+    request_.definition = (*suite.find_task("gemm_n7168_k5120"))->definition;
+    for (schema::Axis& axis : request_.definition.axes)
+      if (axis.name != "M") axis.constant = 64;
+    request_.workload.uuid = "u";
+    request_.workload.axes = {{"M", 16}};
+    request_.workload.emulator = true;
+    request_.build.outcome = BuildEvidence::Outcome::kBuilt;
+    request_.build.artifact_hash = "a";
+    request_.build.library =
+        compile_once(source / "tests/judge/programs/timed_gemm.cu",
+                     {"-shared", "-Xcompiler", "-fPIC", "-DHONEST", "-I", (source / "include").string()},
+                     {source / "include/ptxbench/ffi.h"});
+    ASSERT_FALSE(request_.build.library.empty());
+    request_.run.host_program = build / "bin/ptxbench-host";
+    request_.run.shim_folder = build / "lib/ptxbench/shim";
+    ::setenv("PATH", (folder_.path().string() + ":" + std::getenv("PATH")).c_str(), 1);
+  }
+  // Runs the device program, then writes a report of the real tool.
+  void install_sanitizer(const std::string& report) {
+    const fs::path script = folder_.path() / "compute-sanitizer";
+    const fs::path data = fs::path(PTXBENCH_SOURCE_DIR) / "tests/judge/data";
+    ASSERT_TRUE(write_file_atomic(script,
+                                  "#!/bin/sh\n"
+                                  "while :; do case \"$1\" in\n"
+                                  "  --version) exit;;\n"
+                                  "  --xml) shift;;\n"
+                                  "  --save) report=$2; shift 2;;\n"
+                                  "  --*) shift 2;;\n"
+                                  "  *) break;;\n"
+                                  "esac; done\n"
+                                  "\"$@\"; cp '" +
+                                      (data / report).string() + "' \"$report\"\n"));
+    fs::permissions(script, fs::perms::owner_all);
+  }
+  schema::VerdictFields judge() {
+    GpuStation station(program_);
+    const auto verdict = evaluate_on_gpu(request_, station);
+    EXPECT_TRUE(verdict) << verdict.error().format();
+    return verdict ? verdict->fields() : schema::VerdictFields{};
+  }
+  static bool has_phase(const schema::VerdictFields& fields, const char* name) {
+    return std::ranges::any_of(fields.phases, [&](const schema::Phase& phase) { return phase.name == name; });
+  }
+
+  TempDir folder_ = *TempDir::create();
+  DeviceProgram program_;
+  EvaluateRequest request_;
+};
+
+// There is no machine code to join counts with, so without the tools the verdict is void.
+TEST_F(GpuToolsTest, ToolsRunAlsoWhereTheCountIsVoid) {
+  install_sanitizer("sanitizer_clean.h200.xml");
+  request_.sanitize = {SanitizerTool::kMemcheck, SanitizerTool::kInitcheck};
+  request_.audit = true;
+  const schema::VerdictFields fields = judge();
+  EXPECT_EQ(fields.status, VerdictStatus::kMeasurementVoid) << fields.message;
+  EXPECT_EQ(fields.correct.state, schema::LayerState::kPassed);
+  ASSERT_EQ(fields.correct.sanitizers.size(), 2u);
+  for (const schema::SanitizerRun& run : fields.correct.sanitizers) EXPECT_TRUE(run.complete) << run.message;
+  EXPECT_TRUE(has_phase(fields, "sanitize memcheck") && has_phase(fields, "sanitize initcheck"));
+  // Nothing to compare with.
+  EXPECT_FALSE(has_phase(fields, "audit"));
+  ASSERT_TRUE(fields.executed.audit);
+  EXPECT_THAT(fields.executed.audit->message,
+              testing::HasSubstr("no result: the evaluation ended with MEASUREMENT_VOID"));
+}
+
+TEST_F(GpuToolsTest, AnErrorFoundIsTheVerdict) {
+  install_sanitizer("sanitizer_out_of_bounds.h200.xml");
+  request_.sanitize = {SanitizerTool::kMemcheck};
+  const schema::VerdictFields fields = judge();
+  EXPECT_EQ(fields.status, VerdictStatus::kRuntimeError);
+  EXPECT_EQ(fields.correct.failure->what, "sanitizer");
+  EXPECT_THAT(fields.message, testing::HasSubstr("write_behind at faults.cu:5, address 0x7fe36e800100"));
+  EXPECT_FALSE(has_phase(fields, "timing"));
+}
+
+}  // namespace
+}  // namespace ptxbench::judge
