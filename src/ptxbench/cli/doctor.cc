@@ -8,6 +8,7 @@
 #include "ptxbench/judge/evaluate_gpu.h"
 #include "ptxbench/judge/runner.h"
 #include "ptxbench/judge/suite.h"
+#include "ptxbench/judge/tool_runs.h"
 #include "ptxbench/toolchain/locate.h"
 
 namespace ptxbench::cli {
@@ -59,6 +60,13 @@ int doctor() {
   } else {
     fmt::print("  absent  gpu              {}; kernels run on the emulator\n", gpu.error().message);
     for (const std::string& note : gpu.error().notes) fmt::print("          {}\n", note.substr(0, note.find('\n')));
+  }
+
+  for (const auto& [name, option] : {std::pair{"compute-sanitizer", "--sanitize"}, std::pair{"ncu", "--audit"}}) {
+    if (const auto tool = judge::locate_cuda_tool(name))
+      part(name, *tool);
+    else
+      fmt::print("  absent  {:<16} for eval {} on a GPU; {}\n", name, option, tool.error().hint);
   }
 
   fmt::print("{}\n", missing == 0 ? "Everything that is needed is here."

@@ -117,12 +117,12 @@ void render_output(Page& page, const FamilyFigures& family, const OutputFigures&
 }
 
 void render_sanitizer(Page& page, const SanitizerRun& run) {
-  page.line(fmt::format("{}: {} in {:.1f} s", run.tool,
-                        run.findings.empty()
-                            ? std::string(run.complete ? "nothing found" : "no finding")
-                            : fmt::format("{} finding{}", run.findings.size(), run.findings.size() == 1 ? "" : "s"),
-                        run.seconds));
-  if (!run.complete) page.lines("  NOT COMPLETE: " + run.message);
+  const std::size_t found = run.findings.size();
+  if (found > 0)
+    page.line(fmt::format("{}: {} finding{} in {:.1f} s", run.tool, found, found == 1 ? "" : "s", run.seconds));
+  else if (run.complete)
+    page.line(fmt::format("{}: nothing found in {:.1f} s", run.tool, run.seconds));
+  if (!run.complete) page.lines(fmt::format("{}: NOT COMPLETE: {}", run.tool, run.message));
   for (const SanitizerFinding& finding : run.findings) {
     std::string line = fmt::format("  {} ({}): {}", finding.severity, finding.kind, finding.message);
     if (!finding.kernel.empty()) line += ", kernel " + finding.kernel;
