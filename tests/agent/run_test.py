@@ -30,7 +30,7 @@ def changed(old, new):
     return KERNEL.replace(old, new)
 
 
-# One candidate per status, each a small change of the kernel that passes.
+# One candidate per status, most of them a small change of the kernel that passes.
 CASES = (
     ("NO_KERNEL", "Use wgmma with four stages, like this:\n\n```cuda\n__global__ void gemm() { /* ... */ }\n```\n"),
     ("COMPILE_ERROR", changed("sums_change_here(sums);\n  if (first_lane)", "sums_change_hear(sums);\n  if (first_lane)")),
@@ -40,6 +40,8 @@ CASES = (
                               "mbarrier_arrive_expect_tx(full, kBytesA);")),
     ("INCORRECT_NUMERICAL", changed("for (int k = 0; k < kTileK / kWgmmaK; ++k) {",
                                     "for (int k = 0; k < kTileK / kWgmmaK - 1; ++k) {")),
+    # Right, with the matrix instruction of an older generation.
+    ("TARGET_NOT_EXECUTED", (ROOT / "tests/kernels/mutants/mma_sync_gemm.cu").read_text()),
     ("PASSED", KERNEL),
 )
 TEXT = dict(CASES)
