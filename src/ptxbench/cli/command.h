@@ -22,6 +22,7 @@ void add_inspect(CLI::App& app, int& exit_code);
 void add_emulate(CLI::App& app, int& exit_code);
 void add_packs(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_serve_report(CLI::App& app, int& exit_code);
 void add_import_paper(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_models(CLI::App& app, int& exit_code);

@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
   ptxbench::cli::add_emulate(app, exit_code);
   ptxbench::cli::add_packs(app, exit_code);
   ptxbench::cli::add_report(app, exit_code);
+  ptxbench::cli::add_serve_report(app, exit_code);
   ptxbench::cli::add_import_paper(app, exit_code);
   ptxbench::cli::add_doctor(app, exit_code);
   ptxbench::cli::add_models(app, exit_code);

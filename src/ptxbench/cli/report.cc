@@ -8,6 +8,7 @@
 #include "ptxbench/report/comparison.h"
 #include "ptxbench/report/from_run.h"
 #include "ptxbench/report/import_paper.h"
+#include "ptxbench/report/page.h"
 #include "ptxbench/report/tables.h"
 
 namespace ptxbench::cli {
@@ -19,7 +20,7 @@ using report::Attribute;
 struct ReportOptions {
   std::vector<std::string> folders, by, where, compare;
   std::vector<int> ks{1, 4, 8};
-  std::string rules = "paper", study, csv, json;
+  std::string rules = "paper", study, csv, json, html;
   bool target = false;
 };
 
@@ -137,10 +138,15 @@ void print(const schema::Observations& data, const std::vector<report::Group>& g
 Status report_run(const ReportOptions& options) {
   PTXBENCH_TRY(const report::MetricsRequest request, request_of(options));
   std::vector<schema::Observations> parts;
-  for (const std::string& folder : options.folders) {
-    PTXBENCH_TRY(schema::Observations part, report::load(folder));
-    parts.push_back(std::move(part));
-  }
+  std::vector<schema::Run> runs;
+  // Run folders first: a page's details are numbered by trajectory.
+  for (const bool imported : {false, true})
+    for (const std::string& folder : options.folders) {
+      if (fs::exists(fs::path(folder) / "observations.json") != imported) continue;
+      PTXBENCH_TRY(report::Loaded part, report::load(folder));
+      parts.push_back(std::move(part.observations));
+      if (part.run) runs.push_back(std::move(*part.run));
+    }
   const schema::Observations data = report::join(std::move(parts));
   std::vector<report::Group> groups = report::measure(data, request);
   if (groups.empty())
@@ -158,6 +164,7 @@ Status report_run(const ReportOptions& options) {
                                        report::cost_table(groups, request)};
   if (!published.rows.empty()) tables.push_back(published);
   if (!comparisons.empty()) tables.push_back(report::comparison_table(comparisons));
+  if (!options.html.empty()) PTXBENCH_TRY_STATUS(report::write_page(data, runs, options.html));
   if (!options.csv.empty()) PTXBENCH_TRY_STATUS(write_csv(tables, options.csv));
   if (!options.json.empty() && options.json != "-")
     PTXBENCH_TRY_STATUS(write_file_atomic(options.json, schema::to_json(tables)));
@@ -207,6 +214,8 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_flag("--target", options->target,
                     "Compare successes by the target's instructions, not all correct ones");
   command->add_option("--csv", options->csv, "Write every table into this folder");
+  command->add_option("--html", options->html,
+                      "Write a page with tables, plots and, for run folders, every kernel; works without a network");
   command->add_option("--json", options->json, "Write every table to this file; - prints it instead of the summary");
   command->callback([&exit_code, options] {
     const Status done = report_run(*options);

@@ -109,11 +109,16 @@ schema::Observations observe(const schema::Run& run) {
   return data;
 }
 
-Result<schema::Observations> load(const fs::path& folder) {
-  if (fs::exists(folder / "observations.json")) return schema::load_observations(folder);
+Result<Loaded> load(const fs::path& folder) {
+  Loaded loaded;
+  if (fs::exists(folder / "observations.json")) {
+    PTXBENCH_TRY(loaded.observations, schema::load_observations(folder));
+    return loaded;
+  }
   if (fs::exists(folder / "run.json")) {
-    PTXBENCH_TRY(const schema::Run run, schema::load_run(folder));
-    return observe(run);
+    PTXBENCH_TRY(loaded.run, schema::load_run(folder));
+    loaded.observations = observe(*loaded.run);
+    return loaded;
   }
   return fail(ErrorKind::kNotFound, fmt::format("'{}' holds neither run.json nor observations.json", folder.string()),
               "name a folder that `ptxbench run --out` or `ptxbench import-paper --out` made");

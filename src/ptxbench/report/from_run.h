@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "ptxbench/base/result.h"
 #include "ptxbench/schema/observations.h"
@@ -13,8 +15,13 @@ namespace ptxbench::report {
 // or an earlier workload ended it), that layer is not known.
 schema::Observations observe(const schema::Run& run);
 
-// A folder of either kind: a run folder (run.json) or imported observations (observations.json). kNotFound otherwise.
-Result<schema::Observations> load(const std::filesystem::path& folder);
+// A folder of either kind: a run folder (run.json), then with the run itself, or imported observations
+// (observations.json). kNotFound otherwise.
+struct Loaded {
+  schema::Observations observations;
+  std::optional<schema::Run> run;
+};
+Result<Loaded> load(const std::filesystem::path& folder);
 
 // One after the other. Runs of the same name in several folders are told apart by the folder.
 schema::Observations join(std::vector<schema::Observations> parts);

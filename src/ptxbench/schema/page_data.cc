@@ -1,0 +1,95 @@
+#include "ptxbench/schema/page_data.h"
+
+#include "ptxbench/schema/json_io.h"
+
+namespace ptxbench::schema {
+namespace {
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+int truth(const std::optional<bool>& value) { return value ? *value : -1; }
+
+template <class T>
+Json number(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string to_page_json(const Observations& observations) {
+  Json json = {{"source", observations.source}, {"notes", observations.notes}, {"statuses", Json::array()}};
+  for (int status = 0; status < kTurnStatuses; ++status)
+    json["statuses"].push_back(std::string(to_string(static_cast<TurnStatus>(status))));
+  json["cells"] = Json::array();
+  for (const Cell& cell : observations.cells)
+    json["cells"].push_back({{"run", cell.run},
+                             {"model", cell.model},
+                             {"target", cell.target},
+                             {"task", cell.task},
+                             {"workload", cell.workload},
+                             {"language", cell.language},
+                             {"date", cell.model_date},
+                             {"recording", cell.recording}});
+  Json& trajectories = json["trajectories"] = {
+      {"id", Json::array()}, {"cell", Json::array()}, {"pack", Json::array()}, {"planned", Json::array()}};
+  for (const TrajectoryInfo& info : observations.trajectories) {
+    trajectories["id"].push_back(info.id);
+    trajectories["cell"].push_back(info.cell);
+    trajectories["pack"].push_back(info.pack);
+    trajectories["planned"].push_back(info.planned_turns);
+  }
+  Json trajectory = Json::array(), turn = Json::array(), status = Json::array(), correct_paper = Json::array(),
+       correct_strict = Json::array(), target_paper = Json::array(), target_strict = Json::array(),
+       speedup = Json::array(), tokens = Json::array(), cost = Json::array();
+  for (const TurnRecord& record : observations.turns) {
+    trajectory.push_back(record.trajectory);
+    turn.push_back(record.turn);
+    status.push_back(static_cast<int>(record.status));
+    correct_paper.push_back(truth(record.correct_paper));
+    correct_strict.push_back(truth(record.correct_strict));
+    target_paper.push_back(truth(record.target_paper));
+    target_strict.push_back(truth(record.target_strict));
+    speedup.push_back(number(record.speedup));
+    tokens.push_back(number(record.reasoning_tokens));
+    cost.push_back(number(record.cost_usd));
+  }
+  json["turns"] = {{"trajectory", std::move(trajectory)},
+                   {"turn", std::move(turn)},
+                   {"status", std::move(status)},
+                   {"correct_paper", std::move(correct_paper)},
+                   {"correct_strict", std::move(correct_strict)},
+                   {"target_paper", std::move(target_paper)},
+                   {"target_strict", std::move(target_strict)},
+                   {"speedup", std::move(speedup)},
+                   {"reasoning_tokens", std::move(tokens)},
+                   {"cost_usd", std::move(cost)}};
+  return dump(json);
+}
+
+std::string to_page_json(const Trajectory& trajectory) {
+  Json json = {{"id", trajectory.plan.id}, {"turns", Json::array()}};
+  for (const Turn& turn : trajectory.turns) {
+    Json verdicts = Json::array();
+    for (const Verdict& verdict : turn.judged.verdicts)
+      verdicts.push_back(Json::parse(to_json(verdict, Audience::kCandidate, -1)));
+    json["turns"].push_back({{"turn", turn.number},
+                             {"status", std::string(turn.result())},
+                             {"answer", turn.reply.text},
+                             {"reasoning", turn.reply.reasoning_text},
+                             {"extraction", turn.judged.extraction},
+                             {"source", turn.judged.source ? Json(*turn.judged.source) : Json(nullptr)},
+                             {"verdicts", std::move(verdicts)},
+                             {"feedback", turn.judged.feedback}});
+  }
+  return dump(json);
+}
+
+std::string script_safe(std::string json) {
+  // "<" occurs inside strings only, where the escape means the same.
+  std::string safe;
+  safe.reserve(json.size());
+  for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;
+  return safe;
+}
+
+}  // namespace ptxbench::schema
