@@ -321,6 +321,11 @@ function drill() {
 // ---- Plots ----
 
 function draw(id, traces, layout, description) {
+  if (window.Plotly === undefined) {
+    const script = element("script");
+    script.textContent = byId("plotting").textContent;
+    document.head.append(script);
+  }
   const style = getComputedStyle(document.documentElement), ink = style.getPropertyValue("--ink"), line = style.getPropertyValue("--line");
   const axis = {gridcolor: line, zerolinecolor: line};
   Plotly.react(id, traces, {paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {color: ink}, margin: {t: 20},
@@ -330,53 +335,78 @@ function draw(id, traces, layout, description) {
   byId(id).setAttribute("aria-label", description);
 }
 
-function plots() {
-  const chosen = selected(), models = groupsOf(chosen, ["model"]);
-  const label = `${state.success}, ${state.kind === "turn" ? "share of planned turns" : "share of trajectories"}`;
-  draw("rates", models.map((group, place) => {
-    const points = [1, 2, 3, 4, 5, 6, 7, 8].map((k) => measure(group.trajectories, k, state.rules).rates[state.kind][state.success]).map(
-      (rate, i) => ({k: i + 1, rate: rate.n === 0 ? null : rate.successes / rate.n, interval: wilson(rate.successes, rate.n)}));
-    return {name: group.key[0], mode: "lines+markers", x: points.map((p) => p.k + 0.04 * (place - models.length / 2)), y: points.map((p) => p.rate),
-      error_y: {type: "data", symmetric: false, thickness: 1, array: points.map((p) => p.rate === null ? 0 : p.interval[1] - p.rate),
-                arrayminus: points.map((p) => p.rate === null ? 0 : p.rate - p.interval[0])}};
-  }), {xaxis: {title: {text: "within the first k turns"}}, yaxis: {title: {text: label}, range: [0, 1]}},
-  `Lines of ${models.length} models: ${label} within 1 to 8 turns, with 95 % intervals. The overview table holds the figures.`);
+const rateLabel = () => `${state.success}, ${state.kind === "turn" ? "share of planned turns" : "share of trajectories"}`;
 
-  const dated = groupsOf(chosen, ["model", "target"]).map((group) => ({group, date: data.cells[data.trajectories.cell[group.trajectories[0]]].date,
-    best: measure(group.trajectories, state.k, state.rules)[state.success === "target" ? "bestTarget" : "best"]})).filter((point) => point.date !== "" && point.best !== null);
-  draw("speed", [...new Set(dated.map((point) => point.group.key[1]))].map((target) => {
-    const own = dated.filter((point) => point.group.key[1] === target);
-    return {name: target, mode: "markers+text", textposition: "top center", x: own.map((p) => p.date), y: own.map((p) => p.best), text: own.map((p) => p.group.key[0])};
-  }), {xaxis: {type: "date", title: {text: "model's knowledge or release date"}}, yaxis: {title: {text: "best speed-up"}, rangemode: "tozero"},
-       shapes: [{type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: {dash: "dot", color: "gray"}}]},
-  `Best speed-up of ${dated.length} pairs of model and target by date; the dotted line is the vendor's library.`);
+const PLOTS = {
+  rates(chosen) {
+    const models = groupsOf(chosen, ["model"]);
+    draw("rates", models.map((group, place) => {
+      const points = [1, 2, 3, 4, 5, 6, 7, 8].map((k) => measure(group.trajectories, k, state.rules).rates[state.kind][state.success]).map(
+        (rate, i) => ({k: i + 1, rate: rate.n === 0 ? null : rate.successes / rate.n, interval: wilson(rate.successes, rate.n)}));
+      return {name: group.key[0], mode: "lines+markers", x: points.map((p) => p.k + 0.04 * (place - models.length / 2)), y: points.map((p) => p.rate),
+        error_y: {type: "data", symmetric: false, thickness: 1, array: points.map((p) => p.rate === null ? 0 : p.interval[1] - p.rate),
+                  arrayminus: points.map((p) => p.rate === null ? 0 : p.rate - p.interval[0])}};
+    }), {xaxis: {title: {text: "within the first k turns"}}, yaxis: {title: {text: rateLabel()}, range: [0, 1]}},
+    `Lines of ${models.length} models: ${rateLabel()} within 1 to 8 turns, with 95 % intervals. The overview table holds the figures.`);
+  },
+  speed(chosen) {
+    const dated = groupsOf(chosen, ["model", "target"]).map((group) => ({group, date: data.cells[data.trajectories.cell[group.trajectories[0]]].date,
+      best: measure(group.trajectories, state.k, state.rules)[state.success === "target" ? "bestTarget" : "best"]})).filter((point) => point.date !== "" && point.best !== null);
+    draw("speed", [...new Set(dated.map((point) => point.group.key[1]))].map((target) => {
+      const own = dated.filter((point) => point.group.key[1] === target);
+      return {name: target, mode: "markers+text", textposition: "top center", x: own.map((p) => p.date), y: own.map((p) => p.best), text: own.map((p) => p.group.key[0])};
+    }), {xaxis: {type: "date", title: {text: "model's knowledge or release date"}}, yaxis: {title: {text: "best speed-up"}, rangemode: "tozero"},
+         shapes: [{type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: {dash: "dot", color: "gray"}}]},
+    `Best speed-up of ${dated.length} pairs of model and target by date; the dotted line is the vendor's library.`);
+  },
+  flow(chosen) {
+    const flow = new Map();
+    for (const t of chosen)
+      for (let i = starts[t]; i + 1 < starts[t + 1]; ++i) {
+        const key = data.turns.status[i] * 100 + data.turns.status[i + 1];
+        flow.set(key, (flow.get(key) ?? 0) + 1);
+      }
+    const n = data.statuses.length, keys = [...flow.keys()];
+    draw("flow", keys.length === 0 ? [] : [{type: "sankey", node: {label: [...data.statuses, ...data.statuses], pad: 12},
+      link: {source: keys.map((key) => Math.floor(key / 100)), target: keys.map((key) => n + key % 100), value: keys.map((key) => flow.get(key)),
+             color: keys.map(() => "rgba(128,128,140,0.35)")}}], {},
+    "Flow from the status of a turn (left) to that of the next turn (right).");
+  },
+  tokens(chosen) {
+    const turns = chosen.flatMap((t) => Array.from({length: starts[t + 1] - starts[t]}, (_, i) => starts[t] + i))
+      .filter((i) => correctOf(i, state.rules) === 1 && data.turns.speedup[i] !== null && data.turns.reasoning_tokens[i] !== null);
+    draw("tokens", groupsOf(chosen, ["model"]).map((group) => {
+      const own = turns.filter((i) => valueOf(data.turns.trajectory[i], "model") === group.key[0]);
+      return {name: group.key[0], type: turns.length > 20000 ? "scattergl" : "scatter", mode: "markers", marker: {size: 5, opacity: 0.6},
+              x: own.map((i) => data.turns.reasoning_tokens[i]), y: own.map((i) => data.turns.speedup[i])};
+    }).filter((trace) => trace.x.length > 0), {xaxis: {title: {text: "reasoning tokens of the turn"}, rangemode: "tozero"}, yaxis: {title: {text: "speed-up of the correct turn"}, rangemode: "tozero"}},
+    `${turns.length} correct turns: reasoning tokens against speed-up.`);
+  },
+  ladder(chosen) {
+    const packs = groupsOf(chosen, ["pack"]).sort((a, b) => a.key[0].localeCompare(b.key[0]));
+    const rungs = packs.map((group) => measure(group.trajectories, state.k, state.rules).rates[state.kind][state.success]);
+    draw("ladder", [{type: "bar", x: packs.map((group) => group.key[0]), y: rungs.map((rate) => rate.n === 0 ? null : rate.successes / rate.n),
+      error_y: {type: "data", symmetric: false, array: rungs.map((rate) => rate.n === 0 ? 0 : wilson(rate.successes, rate.n)[1] - rate.successes / rate.n),
+                arrayminus: rungs.map((rate) => rate.n === 0 ? 0 : rate.successes / rate.n - wilson(rate.successes, rate.n)[0])}}],
+    {xaxis: {type: "category"}, yaxis: {title: {text: rateLabel()}, range: [0, 1]}}, `Rates of ${packs.length} knowledge packs with 95 % intervals.`);
+  },
+};
 
-  const flow = new Map();
-  for (const t of chosen)
-    for (let i = starts[t]; i + 1 < starts[t + 1]; ++i) {
-      const key = data.turns.status[i] * 100 + data.turns.status[i + 1];
-      flow.set(key, (flow.get(key) ?? 0) + 1);
-    }
-  const n = data.statuses.length, keys = [...flow.keys()];
-  draw("flow", [{type: "sankey", node: {label: [...data.statuses, ...data.statuses], pad: 12},
-    link: {source: keys.map((key) => Math.floor(key / 100)), target: keys.map((key) => n + key % 100), value: keys.map((key) => flow.get(key)), color: keys.map(() => "rgba(128,128,140,0.35)")}}], {},
-  "Flow from the status of a turn (left) to that of the next turn (right).");
-
-  const turns = chosen.flatMap((t) => [...Array(starts[t + 1] - starts[t]).keys()].map((i) => starts[t] + i))
-    .filter((i) => correctOf(i, state.rules) === 1 && data.turns.speedup[i] !== null && data.turns.reasoning_tokens[i] !== null);
-  draw("tokens", models.map((group) => {
-    const own = turns.filter((i) => valueOf(data.turns.trajectory[i], "model") === group.key[0]);
-    return {name: group.key[0], type: turns.length > 20000 ? "scattergl" : "scatter", mode: "markers", marker: {size: 5, opacity: 0.6}, x: own.map((i) => data.turns.reasoning_tokens[i]), y: own.map((i) => data.turns.speedup[i])};
-  }).filter((trace) => trace.x.length > 0), {xaxis: {title: {text: "reasoning tokens of the turn"}, rangemode: "tozero"}, yaxis: {title: {text: "speed-up of the correct turn"}, rangemode: "tozero"}},
-  `${turns.length} correct turns: reasoning tokens against speed-up.`);
-
-  const packs = groupsOf(chosen, ["pack"]).sort((a, b) => a.key[0].localeCompare(b.key[0]));
-  const rungs = packs.map((group) => measure(group.trajectories, state.k, state.rules).rates[state.kind][state.success]);
-  draw("ladder", [{type: "bar", x: packs.map((group) => group.key[0]), y: rungs.map((rate) => rate.n === 0 ? null : rate.successes / rate.n),
-    error_y: {type: "data", symmetric: false, array: rungs.map((rate) => rate.n === 0 ? 0 : wilson(rate.successes, rate.n)[1] - rate.successes / rate.n),
-              arrayminus: rungs.map((rate) => rate.n === 0 ? 0 : rate.successes / rate.n - wilson(rate.successes, rate.n)[0])}}],
-  {xaxis: {type: "category"}, yaxis: {title: {text: label}, range: [0, 1]}}, `Rates of ${packs.length} knowledge packs with 95 % intervals.`);
+// A plot is drawn when it comes into view, so that the tables are there at once.
+const stale = new Set(), inView = new Set();
+function drawInView(names) {
+  const due = names.filter((name) => stale.has(name));
+  if (due.length === 0) return;
+  const chosen = selected();
+  for (const name of due) {
+    PLOTS[name](chosen);
+    stale.delete(name);
+  }
 }
+const observer = new IntersectionObserver((entries) => {
+  for (const entry of entries) entry.isIntersecting ? inView.add(entry.target.id) : inView.delete(entry.target.id);
+  setTimeout(() => drawInView([...inView]));
+}, {rootMargin: "100px"});
 
 // ---- Controls ----
 
@@ -424,9 +454,9 @@ function update() {
   writeAddress();
   overview();
   drill();
-  // Tables answer at once; plots may take a moment.
+  for (const name of Object.keys(PLOTS)) stale.add(name);
   cancelAnimationFrame(drawing);
-  drawing = requestAnimationFrame(plots);
+  drawing = requestAnimationFrame(() => setTimeout(() => drawInView([...inView])));
 }
 
 byId("source").textContent = data.source;
@@ -434,6 +464,8 @@ for (const note of data.notes) byId("notes").append(element("li", note));
 readAddress();
 controls();
 update();
+for (const name of Object.keys(PLOTS)) observer.observe(byId(name));
+addEventListener("beforeprint", () => drawInView(Object.keys(PLOTS)));
 if (DETAILS !== null && state.detail !== "") showDetail(Number(state.detail));
 // Served while a run goes on: the server says when there is something new, and the address keeps the state.
 if (location.protocol.startsWith("http"))

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""The report page in a real browser, and what report and serve-report answer. Usage: page_test.py PTXBENCH [unittest options]
+
+The browser's tests need chromium (apt-get install chromium); it is not among the packages that the build installs, since it
+is larger than all of them together."""
+import html.parser
+import json
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.parse
+import urllib.request
+
+PTXBENCH = str(pathlib.Path(sys.argv.pop(1)).resolve())
+CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+
+
+def ptxbench(*arguments, code=0):
+    run = subprocess.run([PTXBENCH, *map(str, arguments)], text=True, capture_output=True, timeout=300)
+    if run.returncode != code:
+        raise AssertionError(f"{arguments}: exit code {run.returncode}: {run.stderr}")
+    return run
+
+
+def observations(folder):
+    """Two models; alpha's three trajectories: right by target at turn 2, right without evidence at turn 1, never right."""
+    folder.mkdir()
+    cell = {"run": "r", "target": "hopper", "task": "gemm_</script>", "workload": "w", "language": "cuda", "recording": False}
+    trajectory = {"pack": "L1", "planned_turns": 2}
+    (folder / "observations.json").write_text(json.dumps({
+        "schema": "ptxbench.observations.v1", "source": "made up", "notes": [], "published": [],
+        "cells": [{**cell, "model": "alpha", "model_date": "2026-01-31"}, {**cell, "model": "beta", "model_date": "2026-02-28"}],
+        "trajectories": [{**trajectory, "id": str(i), "cell": 0 if i < 3 else 1} for i in range(4)]}))
+    wrong = {"status": "COMPILE_ERROR", "correct_paper": False, "correct_strict": False}
+    right = {"status": "PASSED", "correct_paper": True, "speedup": 0.5, "reasoning_tokens": 100}
+    turns = [{"trajectory": 0, "turn": 1, **wrong}, {"trajectory": 0, "turn": 2, **right, "target_paper": True},
+             {"trajectory": 1, "turn": 1, **right, "speedup": 0.25}, {"trajectory": 2, "turn": 1, **wrong},
+             {"trajectory": 3, "turn": 1, **wrong}]
+    (folder / "turns.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    return folder
+
+
+class Tables(html.parser.HTMLParser):
+    """Texts of the cells of every table, by the table's id; texts of other elements with an id."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.table, self.cell = {}, None, None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "table":
+            self.table = dict(attributes).get("id")
+            self.rows[self.table] = []
+        elif tag == "tr" and self.table:
+            self.rows[self.table].append([])
+        elif tag in ("td", "th") and self.table:
+            self.rows[self.table][-1].append("")
+            self.cell = True
+
+    def handle_endtag(self, tag):
+        if tag == "table":
+            self.table = None
+        elif tag in ("td", "th"):
+            self.cell = None
+
+    def handle_data(self, text):
+        if self.table and self.cell:
+            self.rows[self.table][-1][-1] += text
+
+
+def browse(page, **state):
+    """The page as it stands after its scripts ran, and what they complained of."""
+    address = pathlib.Path(page).as_uri() + "#" + urllib.parse.urlencode(state)
+    run = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=10000", "--window-size=1200,6000",
+                          "--dump-dom", address], text=True, capture_output=True, timeout=120)
+    complaints = [line for line in run.stderr.splitlines() if "CONSOLE" in line and ("rror" in line or "xception" in line)]
+    return run.stdout, complaints
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_nothing_is_left_half_written(self):
+        made = observations(self.folder / "data")
+        (made / "turns.jsonl").write_text((made / "turns.jsonl").read_text()[:-10])
+        run = ptxbench("report", made, "--html", self.folder / "page.html", code=2)
+        self.assertRegex(run.stderr, r"turns\.jsonl:5.*\n?.*(cut off|newline|JSON)")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["data"])
+
+    def test_served_on_loopback_until_ctrl_c(self):
+        made = observations(self.folder / "data")
+        server = subprocess.Popen([PTXBENCH, "serve-report", made], text=True, stdout=subprocess.PIPE)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.kill)
+        address = re.search(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())[0]
+        version = urllib.request.urlopen(address + "version").read()
+        self.assertIn(b"ptxbench report", urllib.request.urlopen(address).read())
+        with (made / "turns.jsonl").open("a") as log:
+            log.write('{"trajectory": 3, "turn": 2, "status": "TIMEOUT", "correct_paper": false, "correct_strict": false}\n')
+        self.assertNotEqual(urllib.request.urlopen(address + "version").read(), version)
+        data = urllib.request.urlopen(address).read().decode()
+        statuses = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', data, re.S)[1])
+        self.assertEqual(len(statuses["turns"]["turn"]), 6)
+        with self.assertRaises(urllib.error.HTTPError):
+            urllib.request.urlopen(address + "../etc/passwd")
+        server.send_signal(signal.SIGINT)
+        self.assertEqual(server.wait(10), 0)
+
+
+@unittest.skipUnless(CHROMIUM, "no chromium: apt-get install chromium")
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.place.name)
+        cls.data = observations(cls.folder / "data")
+        cls.page = cls.folder / "page.html"
+        ptxbench("report", cls.data, "--html", cls.page)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    def overview(self, **state):
+        text, complaints = browse(self.page, **state)
+        self.assertEqual(complaints, [])
+        return Tables(text).rows["overview"]
+
+    # Counted by hand: alpha is right in two of three trajectories, in two of six planned turns; Wilson's interval of 2/3 is
+    # 20.8 to 93.9 %.
+    def test_figures(self):
+        rows = self.overview(by="model")
+        self.assertEqual([row[0] for row in rows[1:]], ["alpha", "beta"])
+        self.assertEqual(rows[1][1], "3")
+        self.assertEqual(rows[1][2].strip(), "66.7 % [20.8, 93.9], 2/3")
+        self.assertEqual(rows[1][3:6], ["0.500", "0.500", "0.375"])
+        self.assertEqual(self.overview(by="model", kind="turn")[1][2].strip(), "33.3 % [9.7, 70.0], 2/6")
+
+    def test_missing_evidence_is_shown_apart(self):
+        self.assertEqual(self.overview(by="model", success="target")[1][2].strip(), "50.0 % [9.5, 90.5], 1/2, 1 not known")
+        self.assertEqual(self.overview(by="model", rules="strict")[1][2].strip(), "0.0 % [0.0, 79.3], 0/1, 2 not known")
+
+    def test_filters_and_sorting_come_from_the_address(self):
+        self.assertEqual([row[0] for row in self.overview(by="model", model="beta")[1:]], ["beta"])
+        self.assertEqual([row[0] for row in self.overview(by="model", sort="model", down="1")[1:]], ["beta", "alpha"])
+        self.assertEqual(self.overview(by="model", k="1")[1][2].strip(), "33.3 % [6.1, 79.2], 1/3")
+
+    def test_groups_open_into_trajectories(self):
+        text, complaints = browse(self.page, by="model", open='["alpha"]')
+        self.assertEqual(complaints, [])
+        rows = Tables(text).rows["trajectories"]
+        self.assertEqual([row[0] for row in rows[1:]], ["0", "1", "2"])
+        self.assertEqual(rows[1][3], "COMPILE_ERRORPASSED 0.50")
+        self.assertEqual(rows[1][4], "imported: no sources")
+
+    def test_plots_are_drawn_and_described(self):
+        text, _ = browse(self.page)
+        for plot in ("rates", "speed", "flow", "tokens", "ladder"):
+            self.assertRegex(text, rf'<div id="{plot}"[^>]*aria-label="[^"]+"[^>]*>\s*<div class="plot-container')
+
+    def test_kernels_of_a_run_folder(self):
+        ptxbench("run", "--demo", "--out", self.folder / "demo")
+        page = self.folder / "demo.html"
+        ptxbench("report", self.folder / "demo", "--html", page)
+        text, complaints = browse(page, detail="0")
+        self.assertEqual(complaints, [])
+        self.assertIn("Turn 1: COMPILE_ERROR", text)
+        self.assertIn("Difference to the kernel before", text)
+        self.assertIn("Feedback as the model saw it", text)
+        self.assertIn('<span class="k">__global__</span>', text)
+        self.assertNotIn('"seed"', (self.folder / "demo.html_data/0.js").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
