@@ -9,7 +9,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 THIRD_PARTY = [
     (r"nlohmann/", {"schema", "service", "agent"}),
     (r"(cuda|cupti|cublas|cudnn|nvml)[A-Za-z_0-9]*\.h", {"gpu"}),
-    (r"(httplib\.h|curl/)", {"service", "agent"}),
+    (r"curl/", {"agent"}),
+    (r"httplib\.h", {"service", "cli"}),
 ]
 
 
