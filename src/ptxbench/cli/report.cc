@@ -137,17 +137,8 @@ void print(const schema::Observations& data, const std::vector<report::Group>& g
 
 Status report_run(const ReportOptions& options) {
   PTXBENCH_TRY(const report::MetricsRequest request, request_of(options));
-  std::vector<schema::Observations> parts;
-  std::vector<schema::Run> runs;
-  // Run folders first: a page's details are numbered by trajectory.
-  for (const bool imported : {false, true})
-    for (const std::string& folder : options.folders) {
-      if (fs::exists(fs::path(folder) / "observations.json") != imported) continue;
-      PTXBENCH_TRY(report::Loaded part, report::load(folder));
-      parts.push_back(std::move(part.observations));
-      if (part.run) runs.push_back(std::move(*part.run));
-    }
-  const schema::Observations data = report::join(std::move(parts));
+  PTXBENCH_TRY(const report::Loaded loaded, report::load(options.folders));
+  const schema::Observations& data = loaded.observations;
   std::vector<report::Group> groups = report::measure(data, request);
   if (groups.empty())
     return fail(ErrorKind::kInvalidInput, "no trajectory is left", "check --where; `--by` lists the values there are");
@@ -164,7 +155,7 @@ Status report_run(const ReportOptions& options) {
                                        report::cost_table(groups, request)};
   if (!published.rows.empty()) tables.push_back(published);
   if (!comparisons.empty()) tables.push_back(report::comparison_table(comparisons));
-  if (!options.html.empty()) PTXBENCH_TRY_STATUS(report::write_page(data, runs, options.html));
+  if (!options.html.empty()) PTXBENCH_TRY_STATUS(report::write_page(data, loaded.runs, options.html));
   if (!options.csv.empty()) PTXBENCH_TRY_STATUS(write_csv(tables, options.csv));
   if (!options.json.empty() && options.json != "-")
     PTXBENCH_TRY_STATUS(write_file_atomic(options.json, schema::to_json(tables)));

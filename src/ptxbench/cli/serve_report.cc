@@ -47,16 +47,8 @@ class LivePage {
     const std::lock_guard lock(mutex_);
     const std::string now = version();
     if (now == made_) return place_.path() / kPage;
-    std::vector<schema::Observations> parts;
-    std::vector<schema::Run> runs;
-    for (const bool imported : {false, true})
-      for (const std::string& folder : folders_) {
-        if (fs::exists(fs::path(folder) / "observations.json") != imported) continue;
-        PTXBENCH_TRY(report::Loaded part, report::load(folder));
-        parts.push_back(std::move(part.observations));
-        if (part.run) runs.push_back(std::move(*part.run));
-      }
-    PTXBENCH_TRY_STATUS(report::write_page(report::join(std::move(parts)), runs, place_.path() / kPage));
+    PTXBENCH_TRY(const report::Loaded loaded, report::load(folders_));
+    PTXBENCH_TRY_STATUS(report::write_page(loaded.observations, loaded.runs, place_.path() / kPage));
     made_ = now;
     return place_.path() / kPage;
   }

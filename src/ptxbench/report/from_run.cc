@@ -109,19 +109,24 @@ schema::Observations observe(const schema::Run& run) {
   return data;
 }
 
-Result<Loaded> load(const fs::path& folder) {
+Result<Loaded> load(const std::vector<std::string>& folders) {
   Loaded loaded;
-  if (fs::exists(folder / "observations.json")) {
-    PTXBENCH_TRY(loaded.observations, schema::load_observations(folder));
-    return loaded;
+  std::vector<schema::Observations> parts, imported;
+  for (const fs::path folder : folders) {
+    if (fs::exists(folder / "observations.json")) {
+      PTXBENCH_TRY(imported.emplace_back(), schema::load_observations(folder));
+    } else if (fs::exists(folder / "run.json")) {
+      PTXBENCH_TRY(loaded.runs.emplace_back(), schema::load_run(folder));
+      parts.push_back(observe(loaded.runs.back()));
+    } else {
+      return fail(ErrorKind::kNotFound,
+                  fmt::format("'{}' holds neither run.json nor observations.json", folder.string()),
+                  "name a folder that `ptxbench run --out` or `ptxbench import-paper --out` made");
+    }
   }
-  if (fs::exists(folder / "run.json")) {
-    PTXBENCH_TRY(loaded.run, schema::load_run(folder));
-    loaded.observations = observe(*loaded.run);
-    return loaded;
-  }
-  return fail(ErrorKind::kNotFound, fmt::format("'{}' holds neither run.json nor observations.json", folder.string()),
-              "name a folder that `ptxbench run --out` or `ptxbench import-paper --out` made");
+  std::move(imported.begin(), imported.end(), std::back_inserter(parts));
+  loaded.observations = join(std::move(parts));
+  return loaded;
 }
 
 schema::Observations join(std::vector<schema::Observations> parts) {

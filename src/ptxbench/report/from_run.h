@@ -2,7 +2,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "ptxbench/base/result.h"
@@ -15,13 +15,14 @@ namespace ptxbench::report {
 // or an earlier workload ended it), that layer is not known.
 schema::Observations observe(const schema::Run& run);
 
-// A folder of either kind: a run folder (run.json), then with the run itself, or imported observations
-// (observations.json). kNotFound otherwise.
+// Folders of either kind, joined: run folders (run.json) first, so that their trajectories are the first ones of the
+// observations in the order of `runs`; then imported observations (observations.json). kNotFound names a folder that is
+// neither.
 struct Loaded {
   schema::Observations observations;
-  std::optional<schema::Run> run;
+  std::vector<schema::Run> runs;
 };
-Result<Loaded> load(const std::filesystem::path& folder);
+Result<Loaded> load(const std::vector<std::string>& folders);
 
 // One after the other. Runs of the same name in several folders are told apart by the folder.
 schema::Observations join(std::vector<schema::Observations> parts);
