@@ -133,12 +133,13 @@ def evaluate(recipe, ptxbench, extra):
         return f"{verdict['status']}: {verdict.get('message') or 'in every measured layer'} ({verdict.get('seconds', 0):.1f} s)"
 
 
-def check_pair():
-    """mha_fwd.cu and mha_fwd_causal.cu, each complete in itself, differ in one constant only."""
-    plain, causal = ((ROOT / "kernels/hopper" / name).read_text() for name in ("mha_fwd.cu", "mha_fwd_causal.cu"))
+def check_pairs():
+    """The attention kernels with and without a causal mask, each complete in itself, differ in one constant only."""
     line = "constexpr bool kCausal = false;"
-    if plain.count(line) != 1 or plain.replace(line, line.replace("false", "true")) != causal:
-        raise Bad(f"mha_fwd_causal.cu must be mha_fwd.cu with another value in the line '{line}': copy the change to both")
+    for name in ("mha_fwd", "mha_bwd"):
+        plain, causal = ((ROOT / "kernels/hopper" / file).read_text() for file in (f"{name}.cu", f"{name}_causal.cu"))
+        if plain.count(line) != 1 or plain.replace(line, line.replace("false", "true")) != causal:
+            raise Bad(f"{name}_causal.cu must be {name}.cu with another value in the line '{line}': copy the change to both")
 
 
 def main():
@@ -158,7 +159,7 @@ def main():
         if options.names:
             recipes = [recipe for recipe in recipes if recipe.name in options.names]
         sources = {recipe.name: recipe.source() for recipe in recipes}
-        check_pair()
+        check_pairs()
     except Bad as bad:
         print(f"mutants: {bad}", file=sys.stderr)
         return 1
