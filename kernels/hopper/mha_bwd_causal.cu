@@ -60,6 +60,9 @@ constexpr int kSums = kWgmmaM * kTileQ / kWarpgroup;  // FP32 per thread of a 64
 constexpr int kWideSums = kWgmmaM * kHeadDim / kWarpgroup;  // of a 64 x 128 result: dK, dV
 static_assert(kTileQ == kPanel && kHeadDim == kWarpgroups * kPanel, "each warpgroup computes one panel of dQ");
 
+constexpr float kScale = 0.0883883476483184f;  // 1 / sqrt(128)
+constexpr float kLog2e = 1.44269504088896f;    // for powers of 2 instead of e
+
 constexpr uint32_t kKeyPanelBytes = kTileKeys * kPanel * 2;
 constexpr uint32_t kQueryPanelBytes = kTileQ * kPanel * 2;
 constexpr uint32_t kKeyTileBytes = kPanels * kKeyPanelBytes;
@@ -90,31 +93,26 @@ struct SharedStorage {
 };
 static_assert(sizeof(SharedStorage) <= 232448, "a Hopper CTA can have 227 KiB of shared memory");
 
-// ---- PTX in small wrappers. Shared-memory addresses are 32-bit addresses inside the shared window.
+// ---- PTX in small wrappers; mha_fwd.cu says more about those that are there as well. Shared-memory addresses are 32-bit
+// addresses inside the shared window.
 
 __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// "mbarrier.init": one phase is complete after `arrivals` arrivals and after all expected bytes have landed.
-__device__ __forceinline__ void mbarrier_init(uint64_t* barrier, uint32_t arrivals) {
-  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+// "mbarrier.init", and a fence that shows the new barrier to the TMA. A phase is complete after one arrival and all bytes.
+__device__ __forceinline__ void mbarrier_init(uint64_t* barrier) {
+  asm volatile("mbarrier.init.shared.b64 [%0], 1;\n fence.mbarrier_init.release.cluster;" ::"r"(shared_address(barrier))
+               : "memory");
 }
 
-// "membar / fence": makes the initialised barriers visible to the TMA (which signals them) before anyone uses them.
-__device__ __forceinline__ void fence_mbarrier_init() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-// "mbarrier.arrive" with expect_tx: this is one arrival, and the phase also waits for `bytes` from the TMA.
+// "mbarrier.arrive" with expect_tx: the arrival, and how many bytes the TMA will report.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t* barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
 
-// "mbarrier.test_wait / try_wait": waits until the phase with this parity is complete. Phases count 0, 1, 2, ... and
-// the parity is the lowest bit. A fresh barrier is in phase 0, and the phase before it, of parity 1, counts as
-// complete. try_wait gives up after a time that the hardware chooses, hence the loop.
+// "mbarrier.test_wait / try_wait": waits until the phase with this parity is complete.
 __device__ __forceinline__ void mbarrier_wait(uint64_t* barrier, uint32_t parity) {
   asm volatile(
       "{\n"
@@ -127,8 +125,7 @@ __device__ __forceinline__ void mbarrier_wait(uint64_t* barrier, uint32_t parity
       : "memory");
 }
 
-// "cp.async.bulk.tensor": copies the box at (x, y, z) of the tensor behind `map` to shared memory. It runs on its
-// own and reports the bytes to `barrier`. Boxes that reach outside the tensor are filled with zeros.
+// "cp.async.bulk.tensor": copies a box of a tensor; what reaches outside the tensor is filled with zeros.
 __device__ __forceinline__ void tma_load(void* destination, const CUtensorMap* map, int x, int y, int z,
                                          uint64_t* barrier) {
   asm volatile(
@@ -146,23 +143,22 @@ __device__ __forceinline__ void bulk_load(void* destination, const void* source,
                : "memory");
 }
 
-// The way back. Stores are tracked in groups of the thread that issued them, not by an mbarrier.
+// The way back; what reaches outside the tensor is not written.
 __device__ __forceinline__ void tma_store(const CUtensorMap* map, int x, int y, int z, uint32_t source) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x),
                "r"(y), "r"(z), "r"(source)
                : "memory");
 }
 
-__device__ __forceinline__ void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// Waits until all stores of this thread are in global memory.
+__device__ __forceinline__ void tma_store_wait_all() {
+  asm volatile("cp.async.bulk.commit_group;\n cp.async.bulk.wait_group 0;" ::: "memory");
+}
 
-// Waits until all of this thread's stores are in global memory.
-__device__ __forceinline__ void tma_store_wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-
-// "Async proxy": ordinary stores to shared memory and the TMA use different paths. This fence makes the stores of
-// this thread visible to the TMA; it comes before the barrier after which another thread starts the TMA.
+// "Async proxy": makes the ordinary stores of this thread to shared memory visible to TMA and wgmma.
 __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// "barrier": a named barrier among `threads` threads; 0 is __syncthreads'.
+// "barrier": a named barrier; 0 is __syncthreads'.
 __device__ __forceinline__ void named_barrier_sync(int id, int threads) {
   asm volatile("barrier.sync.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
@@ -173,27 +169,20 @@ __device__ __forceinline__ void named_barrier_sync(int id, int threads) {
 //   bits 16-29  leading dimension byte offset / 16
 //   bits 32-45  stride dimension byte offset / 16
 //   bits 62-63  swizzle: 1 = 128 bytes. It must be what the tensor map said when the TMA wrote the tile.
-__device__ __forceinline__ uint64_t matrix_descriptor(uint32_t address, uint32_t leading_bytes, uint32_t stride_bytes) {
-  return (address & 0x3FFFF) >> 4 | uint64_t{leading_bytes >> 4} << 16 | uint64_t{stride_bytes >> 4} << 32 |
+// K-major: rows of 64 contiguous elements of the summed dimension. The stride offset leads from one group of 8 rows to the
+// next, 8 * 128 bytes; the leading offset is not used.
+// MN-major: the summed dimension is the row, and contiguous are 64 rows or columns of the product. The stride offset leads
+// from 8 rows to the next 8, the leading offset from one panel to the next.
+__device__ __forceinline__ uint64_t matrix_descriptor(const void* tile, uint32_t panel_bytes) {
+  return (shared_address(tile) & 0x3FFFF) >> 4 | uint64_t{panel_bytes >> 4} << 16 | uint64_t{1024 >> 4} << 32 |
          uint64_t{1} << 62;
 }
 
-// Rows of 64 contiguous elements of the summed dimension ("K-major"). The stride offset leads from one group of 8 rows to
-// the next, 8 * 128 bytes; the leading offset is not used.
-__device__ __forceinline__ uint64_t k_major_descriptor(uint32_t address) {
-  return matrix_descriptor(address, 16, 1024);
-}
+// The same operand further on. The sum stays within the address bits.
+__device__ __forceinline__ uint64_t advance(uint64_t descriptor, uint32_t bytes) { return descriptor + (bytes >> 4); }
 
-// The summed dimension is the row, and contiguous are the 64 rows or columns of the product in a panel ("MN-major"). The
-// stride offset leads from 8 rows to the next 8, the leading offset from one panel to the next.
-__device__ __forceinline__ uint64_t mn_major_descriptor(uint32_t address, uint32_t panel_bytes) {
-  return matrix_descriptor(address, panel_bytes, 1024);
-}
-
-// "wgmma.fence": orders this warp's earlier accesses to the registers of a wgmma (sums, P and dS) before that wgmma.
+// "wgmma.fence": orders earlier accesses to the registers of a wgmma before it. "wgmma.commit_group": ends a group.
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-
-// "wgmma.commit_group": the wgmmas since the last commit form one group.
 __device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
 // "wgmma.wait_group": waits until at most kPending groups are still running.
@@ -202,8 +191,8 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// For the compiler, a wgmma is over with its statement. These statements without instructions "use and change"
-// registers of running wgmmas, so that nothing that reads or reuses them can move above the wait in front.
+// Statements without instructions that "use and change" registers of wgmmas which the compiler believes to be over, so that
+// nothing that reads or reuses them moves above the wait in front.
 template <int kCount>
 __device__ __forceinline__ void registers_change_here(float (&sums)[kCount]) {
 #pragma unroll
@@ -220,9 +209,7 @@ __device__ __forceinline__ void registers_change_here(uint32_t (&fragments)[kCou
 #define SIXTEEN(i) FOUR(i), FOUR(i + 4), FOUR(i + 8), FOUR(i + 12)
 #define THIRTY_TWO(i) SIXTEEN(i), SIXTEEN(i + 16)
 
-// How an operand lies in shared memory: an immediate of wgmma.
-constexpr int kKMajor = 0;
-constexpr int kMnMajor = 1;
+constexpr int kKMajor = 0, kMnMajor = 1;  // how operands lie in shared memory: immediates of wgmma
 
 // "wgmma.mma_async": d[64,64] = a[64,16] * b[64,16]^T + (accumulate ? d : 0), for a warpgroup, asynchronously.
 // Both operands in shared memory. The first two of the last four immediates: +a, +b.
@@ -261,22 +248,21 @@ __device__ __forceinline__ void wgmma_registers(float (&d)[kWideSums], const uin
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-// "cvt": two FP32 to two BF16 in one register, rounded to nearest even; `low` goes to the lower half.
+// "cvt": two FP32 to two BF16; `low` goes to the lower half.
 __device__ __forceinline__ uint32_t pack_bf16(float low, float high) {
   uint32_t packed;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
   return packed;
 }
 
-// "ex2": powers of 2 are what the hardware has.
+// "ex2": 2 to the power of x.
 __device__ __forceinline__ float exp2_approx(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-// "stmatrix": stores four 8 x 8 matrices of 16-bit elements. Lane l gives the address of row l%8 of matrix l/8; the
-// registers hold the matrices in the layout in which wgmma leaves its sums.
+// "stmatrix": stores four 8 x 8 matrices. Lane l gives the address of row l%8 of matrix l/8.
 __device__ __forceinline__ void stmatrix_x4(uint32_t row_address, uint32_t r0, uint32_t r1, uint32_t r2, uint32_t r3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(row_address), "r"(r0),
                "r"(r1), "r"(r2), "r"(r3)
@@ -320,7 +306,6 @@ __global__ void __launch_bounds__(kHelperThreads) prepare_kernel(const uint4* o,
 #pragma unroll
     for (int distance = kLanes / 2; distance > 0; distance /= 2) delta += __shfl_xor_sync(0xffffffff, delta, distance);
     if (threadIdx.x % kLanes == 0) {
-      constexpr float kLog2e = 1.44269504088896f;
       rows[tile].minus_lse[row] = query < sequence ? -kLog2e * lse[head_row + query] : -INFINITY;
       rows[tile].delta[row] = delta;
     }
@@ -332,6 +317,13 @@ __global__ void __launch_bounds__(kHelperThreads) prepare_kernel(const uint4* o,
 }
 
 // ---- The second kernel
+
+struct Arguments {
+  CUtensorMap q, k, v, d_o, d_k, d_v;
+  const RowFigures* rows;
+  float* dq_sums;
+  int group, sequence;  // query heads that share a head of K and V; length
+};
 
 // Which stage comes next, and the parity of its phase: it flips each time the ring comes round.
 struct RingPosition {
@@ -357,14 +349,8 @@ struct QueryWalk {
   __device__ __forceinline__ int steps() const { return kCausal ? tiles - first : tiles; }
 
   __device__ __forceinline__ void advance() {
-    ++tile;
-    if (kCausal && tile == tiles) {
-      tile = first;
-      ++head;
-    } else if (!kCausal) {
-      if (tile == tiles) tile = 0;
-      if (tile == first) ++head;
-    }
+    if (++tile == tiles) tile = kCausal ? first : 0;
+    if (tile == first) ++head;
   }
   __device__ __forceinline__ int64_t index() const { return static_cast<int64_t>(head) * tiles + tile; }
 };
@@ -377,18 +363,14 @@ __device__ __forceinline__ void load_tile(uint8_t (&tile)[kPanels][kPanelBytes],
   for (int panel = 0; panel < kPanels; ++panel) tma_load(tile[panel], map, panel * kPanel, row, head, full);
 }
 
-struct Maps {
-  CUtensorMap q, k, v, d_o, d_k, d_v;
-};
-
 // Starts the copies that one step needs.
-__device__ __forceinline__ void load_queries(SharedStorage& shared, const Maps& maps, const RowFigures* rows,
-                                             const QueryWalk& walk, int stage) {
+__device__ __forceinline__ void load_queries(SharedStorage& shared, const Arguments& arguments, const QueryWalk& walk,
+                                             int stage) {
   uint64_t* const full = &shared.queries_full[stage];
   mbarrier_arrive_expect_tx(full, 2 * kQueryTileBytes + sizeof(RowFigures));
-  load_tile(shared.q[stage], &maps.q, walk.tile * kTileQ, walk.head, full);
-  load_tile(shared.d_o[stage], &maps.d_o, walk.tile * kTileQ, walk.head, full);
-  bulk_load(&shared.rows[stage], rows + walk.index(), sizeof(RowFigures), full);
+  load_tile(shared.q[stage], &arguments.q, walk.tile * kTileQ, walk.head, full);
+  load_tile(shared.d_o[stage], &arguments.d_o, walk.tile * kTileQ, walk.head, full);
+  bulk_load(&shared.rows[stage], arguments.rows + walk.index(), sizeof(RowFigures), full);
 }
 
 // Starts product = keys queries^T for this warpgroup's 64 keys: S^T from K and Q, dP^T from V and dO. 8 steps of 16
@@ -396,15 +378,16 @@ __device__ __forceinline__ void load_queries(SharedStorage& shared, const Maps& 
 __device__ __forceinline__ void start_scores(const uint8_t (&keys)[kPanels][kKeyPanelBytes],
                                              const uint8_t (&queries)[kPanels][kQueryPanelBytes], int warpgroup,
                                              float (&product)[kSums]) {
+  const uint64_t a = matrix_descriptor(keys[0] + warpgroup * kWgmmaM * kPanel * 2, kKeyPanelBytes);
+  const uint64_t b = matrix_descriptor(queries[0], kQueryPanelBytes);
   wgmma_fence();
 #pragma unroll
   for (int k = 0; k < kHeadDim / kWgmmaK; ++k) {
     const int panel = k / (kPanel / kWgmmaK);
     // 16 elements further along a row are 32 bytes further: the swizzle is applied to the final address.
     const uint32_t offset = k % (kPanel / kWgmmaK) * kWgmmaK * 2;
-    const uint32_t rows = warpgroup * kWgmmaM * kPanel * 2;
-    wgmma_shared<kKMajor>(product, k_major_descriptor(shared_address(keys[panel]) + rows + offset),
-                          k_major_descriptor(shared_address(queries[panel]) + offset), k > 0);
+    wgmma_shared<kKMajor>(product, advance(a, panel * kKeyPanelBytes + offset),
+                          advance(b, panel * kQueryPanelBytes + offset), k > 0);
   }
   wgmma_commit();
 }
@@ -414,11 +397,11 @@ __device__ __forceinline__ void start_scores(const uint8_t (&keys)[kPanels][kKey
 __device__ __forceinline__ void start_key_gradient(const uint32_t (&fragments)[kSums / 2],
                                                    const uint8_t (&queries)[kPanels][kQueryPanelBytes], bool accumulate,
                                                    float (&sums)[kWideSums]) {
+  const uint64_t b = matrix_descriptor(queries[0], kQueryPanelBytes);
   wgmma_fence();
 #pragma unroll
   for (int k = 0; k < kTileQ / kWgmmaK; ++k) {
-    const uint32_t rows = shared_address(queries[0]) + k * kWgmmaK * kPanel * 2;
-    wgmma_registers(sums, fragments + 4 * k, mn_major_descriptor(rows, kQueryPanelBytes), accumulate || k > 0);
+    wgmma_registers(sums, fragments + 4 * k, advance(b, k * kWgmmaK * kPanel * 2), accumulate || k > 0);
   }
   wgmma_commit();
 }
@@ -427,12 +410,13 @@ __device__ __forceinline__ void start_key_gradient(const uint32_t (&fragments)[k
 // operands are MN-major.
 __device__ __forceinline__ void start_query_gradient(const uint8_t (&d_s)[kKeyPanelBytes],
                                                      const uint8_t (&keys)[kKeyPanelBytes], float (&product)[kSums]) {
+  const uint64_t a = matrix_descriptor(d_s, kKeyPanelBytes);
+  const uint64_t b = matrix_descriptor(keys, kKeyPanelBytes);
   wgmma_fence();
 #pragma unroll
   for (int k = 0; k < kTileKeys / kWgmmaK; ++k) {
     const uint32_t rows = k * kWgmmaK * kPanel * 2;
-    wgmma_shared<kMnMajor>(product, mn_major_descriptor(shared_address(d_s) + rows, kKeyPanelBytes),
-                           mn_major_descriptor(shared_address(keys) + rows, kKeyPanelBytes), k > 0);
+    wgmma_shared<kMnMajor>(product, advance(a, rows), advance(b, rows), k > 0);
   }
   wgmma_commit();
 }
@@ -454,14 +438,14 @@ __device__ __forceinline__ float2 figures_of(const float (&row)[kTileQ], int gro
   return *reinterpret_cast<const float2*>(&row[group * 8 + threadIdx.x % 4 * 2]);
 }
 
-// P^T from S^T, in place: exp(s / sqrt(128) - lse) = exp2(s * scale_log2 - lse_2), one multiply-add and one ex2.
-__device__ __forceinline__ void probabilities(float (&scores)[kSums], const RowFigures& rows, float scale_log2) {
+// P^T from S^T, in place: exp(s / sqrt(128) - lse) = exp2(s * log2(e) / sqrt(128) - lse_2), one multiply-add and one ex2.
+__device__ __forceinline__ void probabilities(float (&scores)[kSums], const RowFigures& rows) {
 #pragma unroll
   for (int i = 0; i < kSums; i += 4) {
     const float2 minus_lse = figures_of(rows.minus_lse, i / 4);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      scores[i + j] = exp2_approx(fmaf(scores[i + j], scale_log2, j % 2 == 0 ? minus_lse.x : minus_lse.y));
+      scores[i + j] = exp2_approx(fmaf(scores[i + j], kScale * kLog2e, j % 2 == 0 ? minus_lse.x : minus_lse.y));
     }
   }
 }
@@ -495,14 +479,6 @@ __device__ __forceinline__ void store_columns(uint32_t rows, int column, uint32_
   stmatrix_x4(rows + row * kPanel * 2 + swizzled * 16, r0, r1, r2, r3);
 }
 
-// What the whole CTA works on.
-struct Work {
-  const RowFigures* rows;
-  float* dq_sums;
-  int first_key, kv_head, steps, sequence;
-  float scale, scale_log2;
-};
-
 // What a thread keeps from step to step.
 struct State {
   float d_k[kWideSums];
@@ -524,16 +500,17 @@ struct State {
 //   dV, S of the next    meeting the other warpgroup
 //   dK                   addition of dQ, and the next step's P
 template <bool kLast>
-__device__ __forceinline__ void step(SharedStorage& shared, const Maps& maps, const Work& work, int warpgroup,
-                                     int index, State& c) {
+__device__ __forceinline__ void step(SharedStorage& shared, const Arguments& arguments, int warpgroup, int index,
+                                     int steps, State& c) {
   const int stage = c.ring.stage;
   start_scores(shared.v, shared.d_o[stage], warpgroup, c.gradient);
 
+  const int first_key = blockIdx.x * kTileKeys;
   const int first_query = c.walk.tile * kTileQ;
-  if (work.first_key + kTileKeys > (kCausal ? min(first_query, work.sequence) : work.sequence)) {
-    mask(c.scores, work.first_key + warpgroup * kWgmmaM, first_query, work.sequence);
+  if (first_key + kTileKeys > (kCausal ? min(first_query, arguments.sequence) : arguments.sequence)) {
+    mask(c.scores, first_key + warpgroup * kWgmmaM, first_query, arguments.sequence);
   }
-  probabilities(c.scores, shared.rows[stage], work.scale_log2);
+  probabilities(c.scores, shared.rows[stage]);
   pack(c.scores, c.p);
   start_key_gradient(c.p, shared.d_o[stage], index > 0, c.d_v);
 
@@ -561,8 +538,8 @@ __device__ __forceinline__ void step(SharedStorage& shared, const Maps& maps, co
   named_barrier_sync(1, kThreads);
   start_query_gradient(d_s, shared.k[warpgroup], c.gradient);
   start_key_gradient(c.d_s, shared.q[stage], index > 0, c.d_k);
-  if (threadIdx.x == 0 && index + 2 < work.steps) {
-    load_queries(shared, maps, work.rows, c.ahead, (stage + 2) % kStages);
+  if (threadIdx.x == 0 && index + 2 < steps) {
+    load_queries(shared, arguments, c.ahead, (stage + 2) % kStages);
   }
   c.ahead.advance();
 
@@ -570,7 +547,8 @@ __device__ __forceinline__ void step(SharedStorage& shared, const Maps& maps, co
   registers_change_here(c.scores);
   registers_change_here(c.gradient);
   registers_change_here(c.p);
-  float* sums = work.dq_sums + c.walk.index() * kQuerySums + warpgroup * kWarpgroupSums + threadIdx.x % kWarpgroup * 4;
+  float* sums =
+      arguments.dq_sums + c.walk.index() * kQuerySums + warpgroup * kWarpgroupSums + threadIdx.x % kWarpgroup * 4;
 #pragma unroll
   for (int i = 0; i < kSums; i += 4) {
     const float* d_q = c.gradient + i;
@@ -582,7 +560,8 @@ __device__ __forceinline__ void step(SharedStorage& shared, const Maps& maps, co
 // Rounds 64 x 128 sums to BF16 and stores them by way of `tile`, of whose rows nobody has any more need.
 __device__ __forceinline__ void store_gradient(const float (&sums)[kWideSums], float scale, int warpgroup,
                                                uint8_t (&tile)[kPanels][kKeyPanelBytes], const CUtensorMap* map,
-                                               int first_row, int head, int sequence) {
+                                               int sequence) {
+  const int first_row = blockIdx.x * kTileKeys + warpgroup * kWgmmaM;
   const uint32_t rows = warpgroup * kWgmmaM * kPanel * 2;
 #pragma unroll
   for (int column = 0; column < kHeadDim; column += 16) {
@@ -596,39 +575,35 @@ __device__ __forceinline__ void store_gradient(const float (&sums)[kWideSums], f
   if (threadIdx.x % kWarpgroup == 0 && first_row < sequence) {
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
-      tma_store(map, panel * kPanel, first_row, head, shared_address(tile[panel]) + rows);
+      tma_store(map, panel * kPanel, first_row, blockIdx.y, shared_address(tile[panel]) + rows);
     }
-    tma_store_commit();
   }
 }
 
-__global__ void __launch_bounds__(kThreads, 1)
-    backward_kernel(const __grid_constant__ Maps maps, const RowFigures* rows, float* dq_sums, int group, int sequence,
-                    float scale, float scale_log2) {
+__global__ void __launch_bounds__(kThreads, 1) backward_kernel(const __grid_constant__ Arguments arguments) {
   extern __shared__ __align__(1024) uint8_t raw_shared[];
   SharedStorage& shared = *reinterpret_cast<SharedStorage*>(raw_shared);
-
+  // The shuffle tells the compiler that a warp has only one: what depends on it then costs one register per warp.
+  const int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / kWarpgroup, 0);
   const int first_key = blockIdx.x * kTileKeys;
   const int kv_head = blockIdx.y;
-  const int warpgroup = threadIdx.x / kWarpgroup;
   State c;
   c.walk.first = c.walk.tile = blockIdx.x * (kTileKeys / kTileQ);
-  c.walk.tiles = (sequence + kTileQ - 1) / kTileQ;
-  c.walk.head = kv_head * group;
+  c.walk.tiles = (arguments.sequence + kTileQ - 1) / kTileQ;
+  c.walk.head = kv_head * arguments.group;
   c.ahead = c.walk;
-  const Work work = {rows, dq_sums, first_key, kv_head, c.walk.steps() * group, sequence, scale, scale_log2};
+  c.ahead.advance();
+  const int steps = c.walk.steps() * arguments.group;
 
   if (threadIdx.x == 0) {
-    mbarrier_init(&shared.keys_full, 1);  // one arrive.expect_tx
-    for (int stage = 0; stage < kStages; ++stage) mbarrier_init(&shared.queries_full[stage], 1);
-    fence_mbarrier_init();
+    mbarrier_init(&shared.keys_full);
+    for (int stage = 0; stage < kStages; ++stage) mbarrier_init(&shared.queries_full[stage]);
     mbarrier_arrive_expect_tx(&shared.keys_full, 2 * kKeyTileBytes);
-    load_tile(shared.k, &maps.k, first_key, kv_head, &shared.keys_full);
-    load_queries(shared, maps, rows, c.ahead, 0);
-    load_tile(shared.v, &maps.v, first_key, kv_head, &shared.keys_full);
+    load_tile(shared.k, &arguments.k, first_key, kv_head, &shared.keys_full);
+    load_queries(shared, arguments, c.walk, 0);
+    load_tile(shared.v, &arguments.v, first_key, kv_head, &shared.keys_full);
+    if (steps > 1) load_queries(shared, arguments, c.ahead, 1);
   }
-  c.ahead.advance();
-  if (threadIdx.x == 0 && work.steps > 1) load_queries(shared, maps, rows, c.ahead, 1);
   c.ahead.advance();
   __syncthreads();
 
@@ -637,23 +612,21 @@ __global__ void __launch_bounds__(kThreads, 1)
   start_scores(shared.k, shared.q[0], warpgroup, c.scores);
   wgmma_wait<0>();
   registers_change_here(c.scores);
-  for (int index = 0; index < work.steps - 1; ++index) step<false>(shared, maps, work, warpgroup, index, c);
-  step<true>(shared, maps, work, warpgroup, work.steps - 1, c);
+  for (int index = 0; index < steps - 1; ++index) step<false>(shared, arguments, warpgroup, index, steps, c);
+  step<true>(shared, arguments, warpgroup, steps - 1, steps, c);
   wgmma_wait<0>();
   registers_change_here(c.d_k);
   registers_change_here(c.d_v);
 
   __syncthreads();  // both warpgroups have read all of K
-  const int first_row = first_key + warpgroup * kWgmmaM;
-  store_gradient(c.d_v, 1, warpgroup, shared.v, &maps.d_v, first_row, kv_head, sequence);
-  store_gradient(c.d_k, scale, warpgroup, shared.k, &maps.d_k, first_row, kv_head, sequence);
+  store_gradient(c.d_v, 1, warpgroup, shared.v, &arguments.d_v, arguments.sequence);
+  store_gradient(c.d_k, kScale, warpgroup, shared.k, &arguments.d_k, arguments.sequence);
   if (threadIdx.x % kWarpgroup == 0) tma_store_wait_all();  // shared memory must outlive the stores that read it
 }
 
 // ---- The third kernel: dQ to BF16, in rows again
 
-__global__ void __launch_bounds__(kHelperThreads)
-    finish_kernel(const float4* dq_sums, uint4* d_q, int sequence, float scale) {
+__global__ void __launch_bounds__(kHelperThreads) finish_kernel(const float4* dq_sums, uint4* d_q, int sequence) {
   const int64_t tile = static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
   const float4* sums = dq_sums + tile * (kQuerySums / 4);
   constexpr int kChunks = kHeadDim / 8;  // 16-byte chunks of a row; neighbouring threads write neighbouring ones
@@ -670,8 +643,8 @@ __global__ void __launch_bounds__(kHelperThreads)
     uint32_t* const words[2] = {&upper.x, &lower.x};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      words[0][i] = pack_bf16(part[i].x * scale, part[i].y * scale);
-      words[1][i] = pack_bf16(part[i].z * scale, part[i].w * scale);
+      words[0][i] = pack_bf16(part[i].x * kScale, part[i].y * kScale);
+      words[1][i] = pack_bf16(part[i].z * kScale, part[i].w * kScale);
     }
     if (query < sequence) d_q[row * kChunks + chunk] = upper;
     if (query + 8 < sequence) d_q[(row + 8) * kChunks + chunk] = lower;
@@ -738,33 +711,34 @@ void run(Bf16Tensor q, Bf16Tensor k, Bf16Tensor v, Bf16Tensor o, Bf16Tensor d_o,
   const int64_t sequence = q.size(2);
   if (q.size(3) != kHeadDim) throw ptxbench::ffi::Failure("ValueError", "the head dimension must be 128");
 
-  const Maps maps = {
-      make_map(q.data(), heads, sequence, kTileQ),       make_map(k.data(), kv_heads, sequence, kTileKeys),
-      make_map(v.data(), kv_heads, sequence, kTileKeys), make_map(d_o.data(), heads, sequence, kTileQ),
-      make_map(d_k.data(), kv_heads, sequence, kWgmmaM), make_map(d_v.data(), kv_heads, sequence, kWgmmaM)};
-  constexpr float kScale = 0.0883883476483184f;             // 1 / sqrt(128)
-  constexpr float kScaleLog2 = 1.44269504088896f * kScale;  // for powers of 2 instead of e
-
   const int64_t tiles = (sequence + kTileQ - 1) / kTileQ;
-  const size_t sums_bytes = heads * tiles * kQuerySums * sizeof(float);
-  float* const dq_sums = static_cast<float*>(scratch(sums_bytes + heads * tiles * sizeof(RowFigures)));
-  RowFigures* const rows = reinterpret_cast<RowFigures*>(dq_sums + heads * tiles * kQuerySums);
+  const size_t sums = heads * tiles * kQuerySums;
+  float* const dq_sums = static_cast<float*>(scratch(sums * sizeof(float) + heads * tiles * sizeof(RowFigures)));
+  RowFigures* const rows = reinterpret_cast<RowFigures*>(dq_sums + sums);
+  const Arguments arguments = {make_map(q.data(), heads, sequence, kTileQ),
+                               make_map(k.data(), kv_heads, sequence, kTileKeys),
+                               make_map(v.data(), kv_heads, sequence, kTileKeys),
+                               make_map(d_o.data(), heads, sequence, kTileQ),
+                               make_map(d_k.data(), kv_heads, sequence, kWgmmaM),
+                               make_map(d_v.data(), kv_heads, sequence, kWgmmaM),
+                               rows,
+                               dq_sums,
+                               static_cast<int>(heads / kv_heads),
+                               static_cast<int>(sequence)};
 
   check(cudaFuncSetAttribute(backward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(SharedStorage)),
         "cudaFuncSetAttribute");
   const auto stream = static_cast<cudaStream_t>(ptxbench::current_stream());
   const dim3 query_grid(static_cast<unsigned>(tiles), static_cast<unsigned>(heads));
+  const dim3 key_grid(static_cast<unsigned>((sequence + kTileKeys - 1) / kTileKeys), static_cast<unsigned>(kv_heads));
   prepare_kernel<<<query_grid, kHelperThreads, 0, stream>>>(
       reinterpret_cast<const uint4*>(o.data()), reinterpret_cast<const uint4*>(d_o.data()), lse.data(), rows,
-      reinterpret_cast<float4*>(dq_sums), static_cast<int>(sequence));
+      reinterpret_cast<float4*>(dq_sums), arguments.sequence);
   check(cudaGetLastError(), "launching prepare_kernel");
-  const dim3 key_grid(static_cast<unsigned>((sequence + kTileKeys - 1) / kTileKeys), static_cast<unsigned>(kv_heads));
-  backward_kernel<<<key_grid, kThreads, sizeof(SharedStorage), stream>>>(
-      maps, rows, dq_sums, static_cast<int>(heads / kv_heads), static_cast<int>(sequence), kScale, kScaleLog2);
+  backward_kernel<<<key_grid, kThreads, sizeof(SharedStorage), stream>>>(arguments);
   check(cudaGetLastError(), "launching backward_kernel");
   finish_kernel<<<query_grid, kHelperThreads, 0, stream>>>(reinterpret_cast<const float4*>(dq_sums),
-                                                           reinterpret_cast<uint4*>(d_q.data()),
-                                                           static_cast<int>(sequence), kScale);
+                                                           reinterpret_cast<uint4*>(d_q.data()), arguments.sequence);
   check(cudaGetLastError(), "launching finish_kernel");
 }
 
