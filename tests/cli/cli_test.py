@@ -118,6 +118,62 @@ class BadCandidates(unittest.TestCase):
     def test_no_gpu_is_infrastructure(self):
         self.check(GEMM, 3, "gpu", arguments=("--device", "gpu"))
 
+    def test_a_gpu_number_that_does_not_exist(self):
+        # A made-up driver with two GPUs, as a folder of NVIDIA's libraries.
+        libraries = pathlib.Path(PTXBENCH).parents[1] / "tests/gpu/fake"
+        self.assertTrue((libraries / "libcuda.so.1").exists())
+        for command in (("eval", GEMM, "--task", TASK),):
+            run = ptxbench(*command, "--device", "gpu:7", env={"PTXBENCH_NVIDIA_LIBRARIES": str(libraries), "CUDA_VISIBLE_DEVICES": "0,1"})
+            self.assertEqual(run.returncode, 3, run.stdout + run.stderr)
+            self.assertIn("there is no GPU 7: CUDA sees 2, gpu:0 to gpu:1", run.stderr)
+            self.assertIn("CUDA_VISIBLE_DEVICES is '0,1'", run.stderr)
+
+    def test_doctor_names_what_gpu_work_needs(self):
+        run = ptxbench("doctor", "--json", env={**os.environ, "PTXBENCH_NVIDIA_LIBRARIES": "/nowhere"})
+        inventory = json.loads(run.stdout)
+        self.assertEqual(inventory["schema"], "ptxbench.inventory.v1")
+        pieces = {piece["name"]: piece for piece in inventory["pieces"]}
+        for name in ("CUPTI", "NVML", "cuBLASLt", "cuDNN", "nvdisasm", "ncu", "compute-sanitizer", "driver"):
+            piece = pieces[name]
+            if piece["state"] == "found":
+                self.assertTrue(pathlib.Path(piece["path"]).exists(), piece)
+            else:
+                for field in ("problem", "how_to_get", "without"):
+                    self.assertTrue(piece[field], piece)
+        self.assertEqual(run.returncode, 3 if any(p["state"] == "missing" for p in inventory["pieces"]) else 0)
+
+    def test_doctor_finds_gpu_tools_on_path_with_their_versions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("ncu", "compute-sanitizer"):
+                tool = pathlib.Path(folder) / name
+                tool.write_text(f"#!/bin/sh\necho {name} of NVIDIA; echo Version 2025.3.1.0 '(build 1)'\n")
+                tool.chmod(0o755)
+            run = ptxbench("doctor", "--json", env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+            pieces = {piece["name"]: piece for piece in json.loads(run.stdout)["pieces"]}
+            for name in ("ncu", "compute-sanitizer"):
+                self.assertEqual((pieces[name]["path"], pieces[name]["version"]), (f"{folder}/{name}", "2025.3.1.0"))
+
+    def test_a_broken_library_does_not_take_doctor_along(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "broken.c"
+            source.write_text("__attribute__((constructor)) static void start(void) { __builtin_trap(); }\n")
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", f"{folder}/libcublasLt.so.13", source], check=True)
+            run = ptxbench("doctor", "--json", env={**os.environ, "PTXBENCH_NVIDIA_LIBRARIES": folder})
+            pieces = {piece["name"]: piece for piece in json.loads(run.stdout)["pieces"]}
+            self.assertEqual(pieces["device-gpu"]["state"], "absent")
+            self.assertIn("killed by signal", pieces["device-gpu"]["problem"])
+
+    def test_a_gpu_in_quarantine_is_named_and_taken_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            notes = pathlib.Path(folder) / "quarantine"
+            notes.mkdir()
+            (notes / "6f1c2a4e").write_text("the GPU computed 1 where 7 is right")
+            env = {**os.environ, "PTXBENCH_CACHE": folder}
+            self.assertRegex(ptxbench("doctor", env=env).stdout, "in quarantine +GPU 6f1c2a4e(.*\n)+ +the GPU computed 1")
+            run = ptxbench("doctor", "--clear-quarantine", env=env)
+            self.assertIn("1 GPUs taken back", run.stderr)
+            self.assertNotIn("in quarantine", run.stdout)
+
     def test_no_compiler_is_infrastructure(self):
         with tempfile.TemporaryDirectory() as folder:
             run = ptxbench("eval", GEMM, "--task", TASK,

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "ptxbench/base/subprocess.h"
+#include "device_program.h"
 #include "ptxbench/gpu/cupti.h"
 
 namespace ptxbench::gpu {
@@ -12,24 +12,13 @@ namespace {
 
 using testing::HasSubstr;
 
-Finished run_device(std::vector<std::string> options, std::vector<std::string> environment = {}) {
-  Command command;
-  command.argv = {PTXBENCH_BINARY_DIR "/bin/ptxbench-device-gpu"};
-  command.argv.insert(command.argv.end(), options.begin(), options.end());
-  command.environment = std::move(environment);
-  command.stdout_to = command.stderr_to = OutputTo::capture();
-  Result<Finished> finished = run(command, std::chrono::seconds(30));
-  EXPECT_TRUE(finished) << finished.error().format();
-  return finished ? std::move(*finished) : Finished{};
-}
-
 const std::vector<std::string> kTooOld = {"PTXBENCH_NVIDIA_LIBRARIES=" TOO_OLD_FOLDER "/cuda"};
 
 TEST(DeviceGpu, ADriverThatIsTooOldIsNamedWithItsMissingFunction) {
   const Finished probe = run_device({"--probe"}, kTooOld);
   EXPECT_EQ(probe.exit.code, 3) << probe.exit.describe();
   EXPECT_THAT(probe.out.bytes, HasSubstr(TOO_OLD_FOLDER "/cuda/libcuda.so.1 is too old: it has no cuInit"));
-  EXPECT_THAT(probe.out.bytes, HasSubstr("hint: install NVIDIA's driver"));
+  EXPECT_THAT(probe.out.bytes, HasSubstr("get it: install NVIDIA's driver"));
   const Finished health = run_device({"--health"}, kTooOld);
   EXPECT_EQ(health.exit.code, 3) << health.exit.describe();
   EXPECT_THAT(health.err.bytes, HasSubstr("is too old"));
@@ -55,7 +44,7 @@ TEST(DeviceGpu, WithoutASocketItSaysHowItIsStarted) {
 TEST(DeviceGpu, HelpNamesEveryOption) {
   const Finished help = run_device({"--help"});
   EXPECT_EQ(help.exit.code, 0);
-  for (const char* option : {"--control-fd", "--device", "--memory", "--probe", "--health"}) {
+  for (const char* option : {"--control-fd", "--device", "--memory", "--probe", "--json", "--usable", "--health"}) {
     EXPECT_THAT(help.out.bytes, HasSubstr(option));
   }
 }

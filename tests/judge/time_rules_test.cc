@@ -173,6 +173,7 @@ TEST(TimeRules, NotesDoNotVoid) {
        [](TimingData& d) {
          d.candidate = calls_of({1.3, 1.3, 1.4, 1.5, 1.5});
        }},
+      {"a MIG slice: clocks, power", [](TimingData& d) { d.before.mig = true; }},
       {"a library is missing: no FlashInfer", [](TimingData& d) { d.baseline_problem = "no FlashInfer"; }},
   };
   for (const Case& c : cases) {

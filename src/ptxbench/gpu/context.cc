@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "ptxbench/gpu/identity.h"
+
 namespace ptxbench::gpu {
 
 using std::chrono::milliseconds;
@@ -44,23 +46,16 @@ bool is_fault(CUresult result) {
 
 Result<std::unique_ptr<Context>> Context::open(int ordinal) {
   PTXBENCH_TRY(const Driver* driver, open_driver());
-  const auto broken = [&](const char* what, CUresult result) {
-    return fail(ErrorKind::kUnavailable, fmt::format("{} of GPU {}: {}", what, ordinal, driver->describe(result)),
-                "nvidia-smi shows the card's state and which processes use it");
-  };
-  int devices = 0;
-  if (const CUresult r = driver->device_count(&devices); r != CUDA_SUCCESS) return broken("cuDeviceGetCount", r);
-  if (ordinal < 0 || ordinal >= devices) {
-    return fail(ErrorKind::kNotFound, fmt::format("there is no GPU {}: CUDA sees {}", ordinal, devices),
-                "CUDA_VISIBLE_DEVICES says which are visible; numbers start at 0");
-  }
   std::unique_ptr<Context> context(new Context(*driver));
   context->ordinal_ = ordinal;
-  CUresult r = driver->device_get(&context->device_, ordinal);
-  if (r == CUDA_SUCCESS) r = driver->primary_context_retain(&context->context_, context->device_);
+  PTXBENCH_TRY(context->device_, find_device(*driver, ordinal));
+  CUresult r = driver->primary_context_retain(&context->context_, context->device_);
   if (r == CUDA_SUCCESS) r = driver->context_set_current(context->context_);
   if (r == CUDA_SUCCESS) r = driver->stream_create(&context->stream_, CU_STREAM_NON_BLOCKING);
-  if (r != CUDA_SUCCESS) return broken("creating the context", r);
+  if (r != CUDA_SUCCESS)
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("creating the context of GPU {}: {}", ordinal, driver->describe(r)),
+                "nvidia-smi shows the card's state and which processes use it");
   return context;
 }
 

@@ -30,9 +30,9 @@ wire::DeviceInfo GpuDevice::info() const {
   constexpr int kAttributes = 148;  // the last one of CUDA 13.0 and one more; the numbers are cudaDeviceAttr's too
   const Driver& driver = context_->driver();
   wire::DeviceInfo info;
-  char name[256] = {};
-  driver.device_name(name, sizeof name - 1, context_->device());
-  info.name = name;
+  const Identity identity = identify(driver, context_->device());
+  info.name = identity.name;
+  info.uuid = identity.uuid_text();
   std::size_t total = 0;
   driver.device_total_memory(&total, context_->device());
   info.total_memory = total;
@@ -231,14 +231,8 @@ Answer<void> GpuDevice::close_shared(std::uint64_t address) {
   return {};
 }
 
-std::string GpuDevice::bus_id() const {
-  char text[32] = {};
-  context_->driver().device_pci_bus_id(text, sizeof text - 1, context_->device());
-  return text;
-}
-
 Answer<wire::Telemetry> GpuDevice::telemetry() {
-  Result<wire::Telemetry> read = read_telemetry(bus_id());
+  Result<wire::Telemetry> read = read_telemetry(identify(context_->driver(), context_->device()));
   if (!read) return wire::refuse(Code::kNotSupported, read.error().format(), "GetTelemetry");
   int l2 = 0;
   if (context_->driver().device_attribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, context_->device()) == CUDA_SUCCESS) {

@@ -69,7 +69,6 @@ class GpuDevice : public wire::DeviceHandler {
   wire::Answer<wire::LaunchReport> await_launch(const wire::LaunchOrder& order);
   bool counting() const { return mode_ == wire::ReplayMode::kCount && count_void_.empty(); }
   Status prepare_counting();
-  std::string bus_id() const;
 
   std::unique_ptr<Context> context_;
   DeviceOptions options_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ptxbench/gpu/identity.h"
 #include "ptxbench/gpu/vendor_library.h"
 
 namespace ptxbench::gpu {
@@ -15,7 +16,8 @@ constexpr const char* kHowToGet = "install NVIDIA's driver 570 (CUDA 12.8) or ne
 
 Result<Driver> load_driver() {
   const Result<VendorLibrary> opened = VendorLibrary::open("libcuda.so.1");
-  if (!opened) return fail(opened.error().kind, opened.error().message, kHowToGet);
+  if (!opened)
+    return fail(opened.error().kind, fmt::format("{}; {}", opened.error().message, opened.error().hint), kHowToGet);
   const VendorLibrary& library = *opened;
   Driver driver;
   driver.path = library.path().string();
@@ -30,7 +32,8 @@ Result<Driver> load_driver() {
 #undef PTXBENCH_LOOK_UP
   if (const CUresult started = driver.init(0); started != CUDA_SUCCESS) {
     return fail(ErrorKind::kUnavailable, fmt::format("the CUDA driver does not start: {}", driver.describe(started)),
-                "nvidia-smi shows whether the driver sees a GPU; CUDA_VISIBLE_DEVICES may hide it");
+                fmt::format("nvidia-smi shows whether the driver sees a GPU, CUDA_VISIBLE_DEVICES may hide it; {}",
+                            visible_devices_text()));
   }
   if (const CUresult known = driver.driver_version(&driver.version); known != CUDA_SUCCESS) {
     return fail(ErrorKind::kUnavailable, fmt::format("cuDriverGetVersion: {}", driver.describe(known)));

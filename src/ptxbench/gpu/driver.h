@@ -20,6 +20,7 @@ namespace ptxbench::gpu {
   X(device_get, cuDeviceGet)                                       \
   X(device_name, cuDeviceGetName)                                  \
   X(device_pci_bus_id, cuDeviceGetPCIBusId)                        \
+  X(device_uuid, cuDeviceGetUuid)                                  \
   X(device_total_memory, cuDeviceTotalMem)                         \
   X(device_attribute, cuDeviceGetAttribute)                        \
   X(primary_context_retain, cuDevicePrimaryCtxRetain)              \

@@ -4,9 +4,6 @@
 
 #include <cstring>
 
-#include "ptxbench/gpu/cupti.h"
-#include "ptxbench/gpu/nvml.h"
-
 namespace ptxbench::gpu {
 namespace {
 
@@ -68,44 +65,6 @@ Status check_health(GpuDevice& device) {
     }
   }
   return {};
-}
-
-Probe probe() {
-  Probe probe;
-  const auto line = [&](std::string_view what, const std::string& text) {
-    probe.text += fmt::format("{:<10} {}\n", what, text);
-  };
-  Result<const Driver*> driver = open_driver();
-  if (!driver) {
-    line("driver", "absent: " + driver.error().format());
-    return probe;
-  }
-  line("driver",
-       fmt::format("CUDA {}.{}, {}", (*driver)->version / 1000, (*driver)->version % 1000 / 10, (*driver)->path));
-  int devices = 0;
-  (*driver)->device_count(&devices);
-  for (int i = 0; i < devices; ++i) {
-    CUdevice device = 0;
-    char name[256] = {}, bus[32] = {};
-    std::size_t memory = 0;
-    int major = 0, minor = 0;
-    (*driver)->device_get(&device, i);
-    (*driver)->device_name(name, sizeof name - 1, device);
-    (*driver)->device_pci_bus_id(bus, sizeof bus - 1, device);
-    (*driver)->device_total_memory(&memory, device);
-    (*driver)->device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-    (*driver)->device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    line(fmt::format("gpu:{}", i), fmt::format("{}, sm_{}{}, {} MiB, {}", name, major, minor, memory >> 20, bus));
-    const Result<wire::Telemetry> state = read_telemetry(bus);
-    line("", state ? fmt::format("driver {}, {} MHz, {:.0f} W, {} degrees, MIG {}", state->driver_version,
-                                 state->sm_mhz, state->power_w, state->temperature_c, state->mig ? "on" : "off")
-                   : "no NVML: " + state.error().message);
-  }
-  probe.usable = devices > 0;
-  const Result<const Cupti*> cupti = open_cupti();
-  line("cupti", cupti ? fmt::format("API {}, {}", (*cupti)->api_version, (*cupti)->path)
-                      : "absent: no times and no counts. " + cupti.error().format());
-  return probe;
 }
 
 }  // namespace ptxbench::gpu

@@ -8,11 +8,4 @@ namespace ptxbench::gpu {
 // Runs a kernel that fills memory with known values, within a few seconds, and reads them back.
 Status check_health(GpuDevice& device);
 
-// What there is for GPU work, line by line, for people: driver, devices, CUPTI, NVML. `usable`: a device could be used.
-struct Probe {
-  bool usable = false;
-  std::string text;
-};
-Probe probe();
-
 }  // namespace ptxbench::gpu

@@ -19,9 +19,10 @@ struct Nvml {
   const char* (*error_string)(int) = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
   int (*cuda_driver_version)(int*) = nullptr;
+  int (*nvml_version)(char*, unsigned) = nullptr;
+  int (*by_uuid)(const char*, Device*) = nullptr;
   int (*by_pci_bus_id)(const char*, Device*) = nullptr;
-  int (*name)(Device, char*, unsigned) = nullptr;
-  int (*uuid)(Device, char*, unsigned) = nullptr;
+  int (*card_of_slice)(Device, Device*) = nullptr;
   int (*clock)(Device, unsigned, unsigned*) = nullptr;
   int (*max_clock)(Device, unsigned, unsigned*) = nullptr;
   int (*power)(Device, unsigned*) = nullptr;        // milliwatts
@@ -30,6 +31,7 @@ struct Nvml {
   int (*reasons)(Device, unsigned long long*) = nullptr;
   int (*ecc)(Device, unsigned*, unsigned*) = nullptr;
   int (*mig)(Device, unsigned*, unsigned*) = nullptr;
+  std::string path;
 };
 
 template <class Function>
@@ -44,13 +46,15 @@ Status look_up(const VendorLibrary& library, Function& member, std::initializer_
 Result<Nvml> load() {
   PTXBENCH_TRY(const VendorLibrary library, VendorLibrary::open("libnvidia-ml.so.1"));
   Nvml nvml;
+  nvml.path = library.path().string();
   PTXBENCH_TRY_STATUS(look_up(library, nvml.init, {"nvmlInit_v2"}));
   PTXBENCH_TRY_STATUS(look_up(library, nvml.error_string, {"nvmlErrorString"}));
   PTXBENCH_TRY_STATUS(look_up(library, nvml.driver_version, {"nvmlSystemGetDriverVersion"}));
   PTXBENCH_TRY_STATUS(look_up(library, nvml.cuda_driver_version, {"nvmlSystemGetCudaDriverVersion_v2"}));
+  PTXBENCH_TRY_STATUS(look_up(library, nvml.nvml_version, {"nvmlSystemGetNVMLVersion"}));
+  PTXBENCH_TRY_STATUS(look_up(library, nvml.by_uuid, {"nvmlDeviceGetHandleByUUID"}));
+  PTXBENCH_TRY_STATUS(look_up(library, nvml.card_of_slice, {"nvmlDeviceGetDeviceHandleFromMigDeviceHandle"}));
   PTXBENCH_TRY_STATUS(look_up(library, nvml.by_pci_bus_id, {"nvmlDeviceGetHandleByPciBusId_v2"}));
-  PTXBENCH_TRY_STATUS(look_up(library, nvml.name, {"nvmlDeviceGetName"}));
-  PTXBENCH_TRY_STATUS(look_up(library, nvml.uuid, {"nvmlDeviceGetUUID"}));
   PTXBENCH_TRY_STATUS(look_up(library, nvml.clock, {"nvmlDeviceGetClockInfo"}));
   PTXBENCH_TRY_STATUS(look_up(library, nvml.max_clock, {"nvmlDeviceGetMaxClockInfo"}));
   PTXBENCH_TRY_STATUS(look_up(library, nvml.power, {"nvmlDeviceGetPowerUsage"}));
@@ -93,7 +97,47 @@ class Reader {
   Device device_;
 };
 
+struct Found {
+  Device card = nullptr;
+  std::string uuid;  // as NVML writes it
+  bool slice = false;
+};
+
+Result<Found> find(const Nvml& nvml, const Identity& identity) {
+  Found found;
+  found.uuid = "GPU-" + identity.uuid_text();
+  const int by_uuid = nvml.by_uuid(found.uuid.c_str(), &found.card);
+  if (by_uuid == kSuccess) return found;
+  Device slice = nullptr;
+  const std::string slice_uuid = "MIG-" + identity.uuid_text();
+  if (nvml.by_uuid(slice_uuid.c_str(), &slice) == kSuccess) {
+    found.uuid = slice_uuid;
+    found.slice = true;
+    if (const int r = nvml.card_of_slice(slice, &found.card); r != kSuccess)
+      return fail(ErrorKind::kUnavailable,
+                  fmt::format("NVML does not tell which card {} is a slice of: {}", slice_uuid, nvml.error_string(r)));
+    return found;
+  }
+  // By the bus alone a slice could not be told from its card.
+  unsigned current = 0, pending = 0;
+  const int by_bus = nvml.by_pci_bus_id(identity.pci_bus_id.c_str(), &found.card);
+  if (by_bus == kSuccess && (nvml.mig(found.card, &current, &pending) != kSuccess || current == 0)) return found;
+  return fail(ErrorKind::kUnavailable,
+              fmt::format("NVML knows neither {} nor {} ({}), and the card at {} {}", found.uuid, slice_uuid,
+                          nvml.error_string(by_uuid), identity.pci_bus_id,
+                          by_bus == kSuccess ? "is divided into MIG slices"
+                                             : fmt::format("is unknown to it: {}", nvml.error_string(by_bus))),
+              "is this container given the same GPUs for NVML (nvidia-smi -L) as for CUDA?");
+}
+
 }  // namespace
+
+Result<NvmlLibrary> nvml_library() {
+  PTXBENCH_TRY(const Nvml* nvml, open_nvml());
+  char text[kNameBytes] = {};
+  nvml->nvml_version(text, kNameBytes);
+  return NvmlLibrary{nvml->path, text};
+}
 
 std::vector<std::string> throttle_reasons(unsigned long long bits) {
   static constexpr std::pair<unsigned long long, const char*> kReasons[] = {
@@ -111,18 +155,15 @@ std::vector<std::string> throttle_reasons(unsigned long long bits) {
   return names;
 }
 
-Result<wire::Telemetry> read_telemetry(const std::string& pci_bus_id) {
+Result<wire::Telemetry> read_telemetry(const Identity& identity) {
   PTXBENCH_TRY(const Nvml* nvml, open_nvml());
-  Device device = nullptr;
-  if (const int r = nvml->by_pci_bus_id(pci_bus_id.c_str(), &device); r != kSuccess) {
-    return fail(ErrorKind::kUnavailable, fmt::format("NVML and the card at {}: {}", pci_bus_id, nvml->error_string(r)));
-  }
-  Reader reader(*nvml, device);
+  PTXBENCH_TRY(const Found found, find(*nvml, identity));
+  Reader reader(*nvml, found.card);
   wire::Telemetry& out = reader.out;
-  out.pci_bus_id = pci_bus_id;
+  out.device_name = identity.name;
+  out.uuid = found.uuid;
+  out.pci_bus_id = identity.pci_bus_id;
   char text[kNameBytes] = {};
-  if (reader.read("name", nvml->name, +text, kNameBytes)) out.device_name = text;
-  if (reader.read("uuid", nvml->uuid, +text, kNameBytes)) out.uuid = text;
   if (reader.note("driver version", nvml->driver_version(text, kNameBytes))) out.driver_version = text;
   int cuda = 0;
   if (reader.note("CUDA version", nvml->cuda_driver_version(&cuda))) {
@@ -140,7 +181,7 @@ Result<wire::Telemetry> read_telemetry(const std::string& pci_bus_id) {
   if (reader.read("throttle reasons", nvml->reasons, &bits)) out.throttle_reasons = throttle_reasons(bits);
   unsigned current = 0, pending = 0;
   if (reader.read("ECC mode", nvml->ecc, &current, &pending)) out.ecc = current != 0;
-  if (reader.read("MIG mode", nvml->mig, &current, &pending)) out.mig = current != 0;
+  out.mig = found.slice;
   return std::move(reader.out);
 }
 

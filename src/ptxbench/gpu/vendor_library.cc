@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <link.h>
 
 #include <algorithm>
@@ -62,27 +61,33 @@ std::vector<fs::path> vendor_library_folders() {
   for (const fs::path& folder : split_folders("PATH"))
     if (fs::exists(folder / "python3", error)) prefixes.push_back(folder.parent_path());
   for (const fs::path& prefix : prefixes) add_pip_packages(prefix, folders);
-  return folders;
+  std::vector<fs::path> once;
+  for (const fs::path& folder : folders)
+    if (std::ranges::find(once, folder) == once.end()) once.push_back(folder);
+  return once;
 }
 
 VendorLibrary::VendorLibrary(void* handle, std::string soname)
     : handle_(handle), soname_(std::move(soname)), path_(file_of(handle)) {}
 
 Result<VendorLibrary> VendorLibrary::open(const std::string& soname) {
-  std::vector<std::string> tries;
-  for (const fs::path& folder : split_folders(kOwnFolders)) tries.push_back((folder / soname).string());
-  tries.push_back(soname);
-  for (const fs::path& folder : vendor_library_folders()) tries.push_back((folder / soname).string());
+  std::vector<fs::path> folders = split_folders(kOwnFolders);
+  folders.emplace_back();  // the loader's own path
+  std::string places;
+  for (const fs::path& folder : vendor_library_folders()) {
+    folders.push_back(folder);
+    places += ", " + folder.string();
+  }
   std::string problem;
-  for (const std::string& name : tries) {
+  for (const fs::path& folder : folders) {
+    const std::string name = (folder / soname).string();
     std::error_code error;
-    if (name != soname && !fs::exists(name, error)) continue;
+    if (!folder.empty() && !fs::exists(name, error)) continue;
     if (void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return VendorLibrary(handle, soname);
-    if (const char* text = ::dlerror(); text != nullptr && name != soname) problem = fmt::format(": {}", text);
+    if (const char* text = ::dlerror(); text != nullptr && !folder.empty()) problem = fmt::format(": {}", text);
   }
   return fail(ErrorKind::kUnavailable, fmt::format("{} cannot be opened{}", soname, problem),
-              fmt::format("looked in the loader's path and in {}; name its folder in {}",
-                          fmt::join(std::vector<std::string>(tries.begin() + 1, tries.end()), ", "), kOwnFolders));
+              fmt::format("looked in the loader's path{}; name its folder in {}", places, kOwnFolders));
 }
 
 void* VendorLibrary::symbol(const char* name) const { return ::dlsym(handle_, name); }

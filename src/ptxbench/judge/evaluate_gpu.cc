@@ -10,6 +10,7 @@
 #include "ptxbench/judge/compare.h"
 #include "ptxbench/judge/draft.h"
 #include "ptxbench/judge/gpu_evidence.h"
+#include "ptxbench/judge/quarantine.h"
 #include "ptxbench/judge/timed_calls.h"
 #include "ptxbench/judge/tool_runs.h"
 #include "ptxbench/toolchain/build.h"
@@ -17,14 +18,11 @@
 namespace ptxbench::judge {
 namespace {
 
-namespace fs = std::filesystem;
 using schema::VerdictStatus;
 using Clock = std::chrono::steady_clock;
 
 constexpr char kCounter[] = "CUPTI SASS metrics";
 constexpr char kNoBytes[] = "a GPU counts instructions, not the bytes that they move";
-
-fs::path quarantine_folder() { return toolchain::default_cache_folder() / "quarantine"; }
 
 class GpuEvaluation {
  public:
@@ -167,12 +165,10 @@ bool GpuEvaluation::run_once(const RunPlan& plan, int run, const InputSet& input
 void GpuEvaluation::look_after_a_hang() {
   if (draft_.fields().status != VerdictStatus::kTimeout) return;
   session_.reset();
-  const Result<Finished> health = ask_device_program(station_.gpu(), "--health");
+  const Result<Finished> health = ask_device_program(station_.gpu(), {"--health"});
   if (health && health->exit.ok()) return;
   const std::string why = health ? health->err.bytes + " (it " + health->exit.describe() + ")" : health.error().message;
-  std::error_code ignored;
-  fs::create_directories(quarantine_folder(), ignored);
-  static_cast<void>(write_file_atomic(quarantine_file(station_.gpu()), why));
+  quarantine(station_.card(), why);
   draft_.fields().correct.state = schema::LayerState::kNotReached;
   draft_.fields().correct.failure.reset();
   draft_.end(VerdictStatus::kInfraError,
@@ -282,9 +278,7 @@ Status GpuEvaluation::run() {
 }  // namespace
 
 Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station) {
-  if (const auto note = read_file(quarantine_file(station.gpu())))
-    return fail(ErrorKind::kUnavailable, "the GPU is quarantined since it failed its health check: " + *note,
-                "see that it works, then: ptxbench doctor --clear-quarantine");
+  PTXBENCH_TRY_STATUS(check_quarantine(station.card()));
   PTXBENCH_TRY(Draft draft, Draft::create(request));
   try {
     PTXBENCH_TRY_STATUS(GpuEvaluation(station, draft).run());
@@ -292,16 +286,6 @@ Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStati
   } catch (const std::bad_alloc&) {
     return fail(out_of_memory(request));
   }
-}
-
-fs::path quarantine_file(const DeviceProgram& gpu) {
-  return quarantine_folder() / ("gpu-" + (gpu.arguments.empty() ? std::string("0") : gpu.arguments.back()));
-}
-
-int clear_quarantine() {
-  std::error_code ignored;
-  const auto removed = fs::remove_all(quarantine_folder(), ignored);
-  return removed == static_cast<std::uintmax_t>(-1) || removed == 0 ? 0 : static_cast<int>(removed) - 1;
 }
 
 }  // namespace ptxbench::judge

@@ -4,21 +4,14 @@
 // device process, those of emulator-sized ones on the CPU.
 #pragma once
 
-#include <filesystem>
-
 #include "ptxbench/judge/device_process.h"
 #include "ptxbench/judge/evaluate.h"
 #include "ptxbench/judge/gpu_station.h"
 
 namespace ptxbench::judge {
 
-// As evaluate(). A GPU that is ill after a hang is quarantined: later calls fail with kUnavailable until
-// clear_quarantine().
+// As evaluate(). A GPU that is ill after a hang is quarantined (quarantine.h): later calls fail with kUnavailable until
+// that is lifted.
 Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station);
-
-// Where the note of a quarantined GPU lies, if there is one.
-std::filesystem::path quarantine_file(const DeviceProgram& gpu);
-// Removes every note; how many there were.
-int clear_quarantine();
 
 }  // namespace ptxbench::judge

@@ -20,14 +20,30 @@ Result<TrustedDevice> start_trusted(const DeviceProgram& gpu) {
   return trusted;
 }
 
+// Why the device program says that this GPU cannot be used, in two lines: the problem and what to do. Nothing if it can.
+std::optional<Error> why_not(const DeviceProgram& gpu) {
+  const Result<Finished> answer = ask_device_program(gpu, {"--usable"});
+  if (!answer) return answer.error();
+  if (answer->exit.ok()) return std::nullopt;
+  const std::string& said = answer->out.bytes;
+  const std::size_t end = std::min(said.find('\n'), said.size());
+  Error error{ErrorKind::kUnavailable, "--device gpu: ", "use --device emu, the emulated GPU", {}, {}};
+  error.message += end > 0 ? said.substr(0, end) : "ptxbench-device-gpu --usable " + answer->exit.describe();
+  if (const std::size_t hint = said.find_first_not_of('\n', end); hint != std::string::npos)
+    error.hint = said.substr(hint, said.find_last_not_of('\n') + 1 - hint);
+  if (!answer->err.bytes.empty()) error.notes = {answer->err.bytes};
+  return error;
+}
+
 }  // namespace
 
-Result<Finished> ask_device_program(const DeviceProgram& gpu, const char* option) {
+Result<Finished> ask_device_program(const DeviceProgram& gpu, std::vector<std::string> options) {
   Command command;
-  command.argv = {gpu.program.string(), option};
+  command.argv = {gpu.program.string()};
+  command.argv.insert(command.argv.end(), options.begin(), options.end());
   command.argv.insert(command.argv.end(), gpu.arguments.begin(), gpu.arguments.end());
   command.environment = gpu.environment;
-  command.stdout_to = command.stderr_to = OutputTo::capture(16 << 10);
+  command.stdout_to = command.stderr_to = OutputTo::capture(256 << 10);
   return run(command, kToolLimit);
 }
 
@@ -45,12 +61,8 @@ Result<DeviceProgram> gpu_program(int number) {
 
 Result<DeviceProgram> find_gpu(int number) {
   PTXBENCH_TRY(DeviceProgram gpu, gpu_program(number));
-  PTXBENCH_TRY(const Finished probe, ask_device_program(gpu, "--probe"));
-  if (probe.exit.ok()) return gpu;
-  Error error{
-      ErrorKind::kUnavailable, "--device gpu: no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
-  error.notes = {probe.out.bytes + probe.err.bytes};
-  return fail(std::move(error));
+  if (auto reason = why_not(gpu)) return fail(std::move(*reason));
+  return gpu;
 }
 
 GpuStation::GpuStation(DeviceProgram gpu) : gpu_(std::move(gpu)) {
@@ -65,25 +77,28 @@ GpuStation::~GpuStation() {
 Status GpuStation::ready() {
   Result<DeviceProcess> device = pool_.take(gpu_);
   if (device) {
+    info_ = device->hello().info;
     first_ = std::move(*device);
     return {};
   }
-  // The probe knows more than a process that did not start.
-  const Result<Finished> probe = ask_device_program(gpu_, "--probe");
-  Error error{
-      ErrorKind::kUnavailable, "--device gpu: no GPU can be used here", "use --device emu, the emulated GPU", {}, {}};
-  error.notes = {probe && !probe->exit.ok() ? probe->out.bytes + probe->err.bytes : device.error().message};
-  return fail(std::move(error));
+  // The program itself knows more than the end of its process tells.
+  if (auto reason = why_not(gpu_)) return fail(std::move(*reason));
+  return fail(device.error());
 }
 
 Status GpuStation::fits(std::string_view target) const {
+  // Code for sm_90a or sm_100a runs on that very compute capability, not on later minor versions (10.3).
   const std::uint32_t wanted = target == "blackwell" ? 10 : 9;
-  const wire::DeviceInfo& info = first_->hello().info;
-  if (info.compute_major == wanted) return {};
+  if (info_.compute_major == wanted && info_.compute_minor == 0) return {};
   return fail(ErrorKind::kUnsupported,
-              fmt::format("target {} is for GPUs of compute capability {}.0; '{}' has {}.{}", target, wanted, info.name,
-                          info.compute_major, info.compute_minor),
+              fmt::format("target {} is for GPUs of compute capability {}.0; '{}' has {}.{}", target, wanted,
+                          info_.name, info_.compute_major, info_.compute_minor),
               "use --device emu, or another --target");
+}
+
+std::string GpuStation::card() const {
+  if (!info_.uuid.empty()) return info_.uuid;
+  return "gpu-" + (gpu_.arguments.empty() ? std::string("0") : gpu_.arguments.back());
 }
 
 Result<DeviceProcess> GpuStation::candidate_device(bool another) {

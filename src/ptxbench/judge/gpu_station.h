@@ -15,10 +15,10 @@ namespace ptxbench::judge {
 // ptxbench-device-gpu beside the running program, for the GPU of that number among the visible ones; nothing is started.
 // kUnavailable: this build has none.
 Result<DeviceProgram> gpu_program(int number);
-// The same, and what it says when it is asked whether it can work (--probe, 0.3 s). kUnavailable says what is missing.
+// The same, if it says that this GPU can be used (--usable). kUnavailable says what is missing, or how many GPUs there are.
 Result<DeviceProgram> find_gpu(int number);
-// The device program with one of its stand-alone options, until it ends.
-Result<Finished> ask_device_program(const DeviceProgram& gpu, const char* option);
+// The device program with its stand-alone options, until it ends.
+Result<Finished> ask_device_program(const DeviceProgram& gpu, std::vector<std::string> options);
 
 // The trusted process with our kernels loaded. It never sees a candidate's code.
 struct TrustedDevice {
@@ -38,6 +38,9 @@ class GpuStation {
   // Whether the GPU is of the target's generation: machine code of another one does not run on it. kUnsupported names both.
   // After ready().
   Status fits(std::string_view target) const;
+  // A name of the card, or of the MIG slice, that does not depend on which GPUs are visible: its UUID. Before ready(), and if
+  // the driver gives none, the number.
+  std::string card() const;
   // A fresh process for one candidate. another: one more candidate will come, and its process begins to start.
   Result<DeviceProcess> candidate_device(bool another);
   // The judge's own. A process that broke is replaced by the next call.
@@ -47,6 +50,7 @@ class GpuStation {
   DeviceProgram gpu_;
   DevicePool pool_;
   std::optional<DeviceProcess> first_;
+  wire::DeviceInfo info_;  // since ready()
   std::future<Result<TrustedDevice>> starting_;
   std::unique_ptr<TrustedDevice> trusted_;
 };

@@ -157,6 +157,10 @@ bool is_fault(std::string_view reason) {
 void look_at_the_card(const TimingData& data, FastLayer& layer, Reasons& reasons) {
   layer.before = recorded(data.before);
   layer.after = recorded(data.after);
+  if (data.before.mig)
+    reasons.note(
+        "a MIG slice: clocks, power and throttle reasons are those of the whole card, whose other slices share "
+        "its power and its memory's bandwidth");
   for (const wire::Telemetry* state : {&data.before, &data.after}) {
     if (state->sm_mhz == 0 || state->memory_mhz == 0)
       reasons.add(

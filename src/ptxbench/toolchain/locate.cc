@@ -163,8 +163,10 @@ Tool find_toolkit_part(const Tool& nvcc, const char* name, const char* purpose, 
   return tool;
 }
 
-Tool find_disassembler(const char* name, const char* purpose, const char* group, const char* how_to_get) {
+Tool find_disassembler(const char* name, const char* purpose, const char* group, const char* how_to_get,
+                       const char* without) {
   Tool tool = missing(name, purpose, false, how_to_get);
+  tool.without = without;
   std::vector<fs::path> folders;
   for (const fs::path& folder : fetched_folders()) folders.push_back(folder / group / "bin");
   for (const fs::path& root : cuda_roots()) folders.push_back(root / "bin");
@@ -172,8 +174,9 @@ Tool find_disassembler(const char* name, const char* purpose, const char* group,
   for (const fs::path& folder : folders)
     if (executable(folder / name)) {
       take(tool, folder / name, ask_version(folder / name, "--version", ", V").value_or(""));
-      break;
+      return tool;
     }
+  for (const fs::path& folder : folders) tool.problem += (tool.problem.empty() ? "looked in " : ", ") + folder.string();
   return tool;
 }
 
@@ -209,6 +212,7 @@ Tool find_sandbox() {
 Tool find_tvm_ffi() {
   Tool tool = missing("tvm-ffi headers", "candidates that include <tvm/ffi/...>", false,
                       "scripts/setup fetches the wheel apache-tvm-ffi into .toolchain/");
+  tool.without = "candidates that include <ptxbench/ffi.h>";
   for (const fs::path& folder : fetched_folders())
     if (fs::exists(folder / "tvm-ffi/include/tvm/ffi/c_api.h")) {
       take(tool, folder / "tvm-ffi/include", "");
@@ -244,9 +248,12 @@ std::vector<Tool> locate_all() {
       find_sandbox(),
       find_own_headers(),
       find_tvm_ffi(),
-      find_disassembler("nvdisasm", "static counts of SASS instructions", "nvdisasm", kRunSetup),
+      find_disassembler("nvdisasm", "static counts of SASS; names the instructions that a GPU counted", "nvdisasm",
+                        "scripts/setup fetches the wheel nvidia-cuda-nvdisasm into .toolchain/, or install the package "
+                        "cuda-nvdisasm-13-0 of NVIDIA's repository",
+                        "everything on the emulator but the static counts; on a GPU the second layer is void"),
       find_disassembler("cuobjdump", "looking into cubins by hand; ptxbench does not use it", "cuobjdump",
-                        "install a CUDA toolkit"),
+                        "install a CUDA toolkit", "everything"),
   };
 }
 
@@ -274,8 +281,12 @@ Result<Toolkit> locate_toolkit() {
   return toolkit;
 }
 
+Result<std::string> tool_version(const fs::path& tool, const std::string& marker) {
+  return ask_version(tool, "--version", marker);
+}
+
 std::optional<fs::path> locate_nvdisasm() {
-  const Tool tool = find_disassembler("nvdisasm", "", "nvdisasm", kRunSetup);
+  const Tool tool = find_disassembler("nvdisasm", "", "nvdisasm", kRunSetup, "");
   if (!tool.found) return std::nullopt;
   return tool.path;
 }

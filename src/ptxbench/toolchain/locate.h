@@ -19,6 +19,7 @@ struct Tool {
   std::string version;         // "13.0.88"; empty if unknown
   std::string problem;         // why it was not taken: "version 12.4 is older than 13.0"
   std::string how_to_get;
+  std::string without;  // what works without it; for those that are not required
 };
 
 // Every tool and header set, found or not, in a fixed order. Looks in $PTXBENCH_TOOLCHAIN and the checkout's .toolchain
@@ -34,6 +35,10 @@ struct Toolkit {
   std::string version;
 };
 Result<Toolkit> locate_toolkit();
+
+// What a CUDA tool answers to --version, behind `marker`: ", V" for the compiler's tools, "Version " for ncu and
+// compute-sanitizer. An Error says why it has no answer.
+Result<std::string> tool_version(const std::filesystem::path& tool, const std::string& marker);
 
 // nvdisasm, if there is one.
 std::optional<std::filesystem::path> locate_nvdisasm();

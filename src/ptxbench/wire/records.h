@@ -249,7 +249,8 @@ struct Telemetry {
   std::uint32_t temperature_c = 0;
   std::vector<std::string> throttle_reasons;  // "power cap", "thermal", ...; empty: full speed
   std::string device_name, uuid, pci_bus_id, driver_version, cuda_driver_version;
-  bool ecc = false, mig = false;
+  bool ecc = false;
+  bool mig = false;  // a MIG slice: clocks, power, temperature and throttle reasons are those of the whole card
   std::uint64_t l2_bytes = 0;
   std::vector<std::string> missing;
   template <class V>
@@ -278,13 +279,14 @@ struct TiledMap {
 // What the host API can ask about a device.
 struct DeviceInfo {
   std::string name;
+  std::string uuid;  // of the card or its MIG slice: "6f1c2a4e-..."; empty: emulated
   std::uint32_t compute_major = 9, compute_minor = 0;
   std::uint64_t total_memory = 0;
   std::vector<std::int32_t> attributes;  // indexed by the number of cudaDeviceAttr; see device_table.h
   std::vector<std::uint32_t> gpcs;       // multiprocessors of each processing cluster; a CTA cluster stays in one
   template <class V>
   void fields(V& v) {
-    v(name, compute_major, compute_minor, total_memory, attributes, gpcs);
+    v(name, uuid, compute_major, compute_minor, total_memory, attributes, gpcs);
   }
 };
 
