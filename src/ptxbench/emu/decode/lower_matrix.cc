@@ -72,6 +72,28 @@ void lower_mma(Lowering& l) {
   x.flops = std::uint64_t{2} * shape.m * shape.n * shape.k;
 }
 
+void lower_mma_f64(Lowering& l) {
+  const ptx::Instruction& i = l.instruction();
+  if (const Mod rounding = i.slot(Slot::kRnd); rounding != Mod::kNone && rounding != Mod::kRn)
+    throw Lowering::Unsupported{"mma of .f64 with another rounding than .rn"};
+  const isa::MatrixShape shape = isa::shape_of(i.slot(Slot::kShape));
+  const MmaF64Shape form{std::uint8_t(shape.m), std::uint8_t(shape.n), std::uint8_t(shape.k)};
+  const MmaF64Counts counts = mma_f64_counts(form);
+  const auto d = l.destinations(*l.find("d"));
+  const auto a = l.values(*l.find("a"), Type::kF64), b = l.values(*l.find("b"), Type::kF64),
+             c = l.values(*l.find("c"), Type::kF64);
+  if (a.size() != counts.a || b.size() != counts.b || c.size() != counts.c || d.size() != counts.c)
+    throw Lowering::Unsupported{"mma with another number of registers than its shape needs"};
+  Op& op = l.emit(exec::mma_f64);
+  auto& x = l.extra<MmaF64Extra>(op);
+  x.shape = form;
+  x.d = d;
+  x.a = a;
+  x.b = b;
+  x.c = c;
+  x.flops = std::uint64_t{2} * shape.m * shape.n * shape.k;
+}
+
 void lower_wgmma(Lowering& l) {
   const ptx::Instruction& i = l.instruction();
   const isa::MatrixShape shape = isa::shape_of(i.slot(Slot::kShape));
@@ -130,6 +152,7 @@ bool lower_matrix(Lowering& l) {
     case FormId::kMmaTf32:
     case FormId::kMmaFp8:
     case FormId::kMmaInt8: lower_mma(l); return true;
+    case FormId::kMmaF64: lower_mma_f64(l); return true;
     case FormId::kWgmmaF16:
     case FormId::kWgmmaF16Rs:
     case FormId::kWgmmaBf16:

@@ -85,6 +85,21 @@ Flow mma(Warp& warp, const Op& op, Mask mask) {
   return Flow::kNext;
 }
 
+Flow mma_f64(Warp& warp, const Op& op, Mask mask) {
+  const auto& x = static_cast<const MmaF64Extra&>(*op.extra);
+  Flow flow;
+  if (!warp.gather(mask, warp.live, flow)) return flow;
+  const double *a[8], *b[8], *c[8];
+  double* d[8];
+  for (std::size_t i = 0; i < x.a.size(); ++i) a[i] = warp.at<double>(x.a[i]);
+  for (std::size_t i = 0; i < x.b.size(); ++i) b[i] = warp.at<double>(x.b[i]);
+  for (std::size_t i = 0; i < x.c.size(); ++i) c[i] = warp.at<double>(x.c[i]);
+  for (std::size_t i = 0; i < x.d.size(); ++i) d[i] = warp.at<double>(x.d[i]);
+  emu::mma_f64(x.shape, a, b, c, d);
+  count_flops(warp, op, x.flops);
+  return Flow::kNext;
+}
+
 Flow wgmma(Warp& warp, const Op& op, Mask mask) {
   const auto& x = static_cast<const WgmmaExtra&>(*op.extra);
   Flow flow;

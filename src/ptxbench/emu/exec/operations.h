@@ -6,6 +6,7 @@
 
 #include "ptxbench/emu/exec/address.h"
 #include "ptxbench/emu/exec/exec_set.h"
+#include "ptxbench/emu/tensor/mma_f64.h"
 #include "ptxbench/emu/tensor/mma_sync.h"
 #include "ptxbench/emu/warp.h"
 
@@ -39,6 +40,12 @@ struct ComplexExtra : OpExtra {
 // mma.sync with its checked form.
 struct MmaExtra : OpExtra {
   MmaForm form;
+  std::vector<Ref> d, a, b, c;
+  std::uint64_t flops = 0;
+};
+
+struct MmaF64Extra : OpExtra {
+  MmaF64Shape shape;
   std::vector<Ref> d, a, b, c;
   std::uint64_t flops = 0;
 };
@@ -111,6 +118,7 @@ Flow ldmatrix(Warp&, const Op&, Mask);
 Flow stmatrix(Warp&, const Op&, Mask);
 Flow movmatrix(Warp&, const Op&, Mask);
 Flow mma(Warp&, const Op&, Mask);
+Flow mma_f64(Warp&, const Op&, Mask);
 Flow wgmma(Warp&, const Op&, Mask);  // WgmmaExtra
 Flow wgmma_commit(Warp&, const Op&, Mask);
 Flow wgmma_wait(Warp&, const Op&, Mask);         // op.imm: groups that may stay
