@@ -8,69 +8,160 @@ namespace ptxbench::judge::trusted {
 namespace {
 
 __device__ double widen(const __nv_bfloat16& value) { return static_cast<double>(__bfloat162float(value)); }
-__device__ double widen(double value) { return value; }
 
-constexpr int kDepth = 16, kThreadRows = 8, kThreadColumns = 8;
+constexpr int kDepth = 16, kVector = 8;  // k of a tile; elements that a thread loads at once
+constexpr int kWarpRows = 32, kWarpColumns = 64, kWarpsPerRow = kTileColumns / kWarpColumns;
+static_assert(kTileRows / kWarpRows * kWarpsPerRow * 32 == kMatmulThreads);
 
-// A tile of an operand, k-major: to[k][i], zero outside of the matrix. Neighbouring threads read neighbouring addresses.
-template <int kExtent, class T>
-__device__ void load_tile(const T* from, const std::uint32_t* rows, std::int64_t i_stride, std::int64_t k_stride,
-                          std::int64_t first, std::int64_t extent, std::int64_t k0, std::int64_t depth,
-                          double (*to)[kExtent + 2]) {
-  const bool along_k = k_stride == 1;
-#pragma unroll
-  for (int step = 0; step < kExtent * kDepth / kMatmulThreads; ++step) {
-    const int at = step * kMatmulThreads + static_cast<int>(threadIdx.x);
-    const int k = along_k ? at % kDepth : at / kExtent, i = along_k ? at / kDepth : at % kExtent;
-    const bool inside = first + i < extent && k0 + k < depth;
-    double value = 0;
-    if (inside) {
-      const std::int64_t row = rows != nullptr ? rows[first + i] : first + i;
-      value = widen(from[row * i_stride + (k0 + k) * k_stride]);
-    }
-    to[k][i] = value;
+// Eight elements on their way from memory to a tile.
+template <class T>
+struct Vector;
+template <>
+struct Vector<__nv_bfloat16> {
+  uint4 words;
+  __device__ void load(const __nv_bfloat16* from) { words = *reinterpret_cast<const uint4*>(from); }
+  __device__ void set(int j, const __nv_bfloat16* from) {
+    std::uint32_t& word = j / 2 == 0 ? words.x : j / 2 == 1 ? words.y : j / 2 == 2 ? words.z : words.w;
+    const std::uint32_t bits = from == nullptr ? 0 : *reinterpret_cast<const std::uint16_t*>(from);
+    word = j % 2 == 0 ? bits : word | bits << 16;
   }
+  __device__ double at(int j) const {
+    const std::uint32_t word = j / 2 == 0 ? words.x : j / 2 == 1 ? words.y : j / 2 == 2 ? words.z : words.w;
+    return static_cast<double>(__uint_as_float(j % 2 == 0 ? word << 16 : word & 0xffff0000u));
+  }
+};
+template <>
+struct Vector<double> {
+  double values[kVector];
+  __device__ void load(const double* from) {
+#pragma unroll
+    for (int j = 0; j < kVector; j += 2) {
+      const double2 pair = *reinterpret_cast<const double2*>(from + j);
+      values[j] = pair.x, values[j + 1] = pair.y;
+    }
+  }
+  __device__ void set(int j, const double* from) { values[j] = from == nullptr ? 0 : *from; }
+  __device__ double at(int j) const { return values[j]; }
+};
+
+// One operand's way into shared memory, k-major: tile[k][i], zero outside of the matrix. A row of a tile is 4 doubles
+// longer than the operand's extent, so that the 4 x 4 elements that half a warp reads for mma.sync lie in 16 banks.
+template <class T, int kExtent>
+class Operand {
+ public:
+  static constexpr int kStride = kExtent + 4, kPieces = kExtent * kDepth / kVector / kMatmulThreads;
+
+  __device__ Operand(const T* from, const std::uint32_t* rows, std::int64_t i_stride, std::int64_t k_stride,
+                     std::int64_t first, std::int64_t extent, std::int64_t depth)
+      : from_(from),
+        rows_(rows),
+        i_stride_(i_stride),
+        k_stride_(k_stride),
+        first_(first),
+        extent_(extent),
+        depth_(depth),
+        along_k_(k_stride == 1) {
+    const std::int64_t other = along_k_ ? i_stride : k_stride;
+    whole_ = (along_k_ || (i_stride == 1 && rows == nullptr)) && reinterpret_cast<std::uintptr_t>(from) % 16 == 0 &&
+             other * sizeof(T) % 16 == 0;
+  }
+
+  // Begins to load the tile at depth k0; it arrives while the tile before is multiplied.
+  __device__ void fetch(std::int64_t k0) {
+#pragma unroll
+    for (int piece = 0; piece < kPieces; ++piece) {
+      const int at = piece * kMatmulThreads + static_cast<int>(threadIdx.x);
+      const std::int64_t i = first_ + i_of(at), k = k0 + k_of(at);
+      const bool inside = along_k_ ? i < extent_ && k + kVector <= depth_ : k < depth_ && i + kVector <= extent_;
+      if (whole_ && inside) {
+        held_[piece].load(place(i, k));
+        continue;
+      }
+      for (int j = 0; j < kVector; ++j) {
+        const std::int64_t ij = along_k_ ? i : i + j, kj = along_k_ ? k + j : k;
+        held_[piece].set(j, ij < extent_ && kj < depth_ ? place(ij, kj) : nullptr);
+      }
+    }
+  }
+  __device__ void store(double (*tile)[kStride]) const {
+#pragma unroll
+    for (int piece = 0; piece < kPieces; ++piece) {
+      const int at = piece * kMatmulThreads + static_cast<int>(threadIdx.x), i = i_of(at), k = k_of(at);
+#pragma unroll
+      for (int j = 0; j < kVector; ++j) (along_k_ ? tile[k + j][i] : tile[k][i + j]) = held_[piece].at(j);
+    }
+  }
+
+ private:
+  __device__ int i_of(int at) const { return along_k_ ? at / (kDepth / kVector) : at % (kExtent / kVector) * kVector; }
+  __device__ int k_of(int at) const { return along_k_ ? at % (kDepth / kVector) * kVector : at / (kExtent / kVector); }
+  __device__ const T* place(std::int64_t i, std::int64_t k) const {
+    return from_ + (rows_ != nullptr ? rows_[i] : i) * i_stride_ + k * k_stride_;
+  }
+
+  const T* from_;
+  const std::uint32_t* rows_;
+  std::int64_t i_stride_, k_stride_, first_, extent_, depth_;
+  bool along_k_, whole_;  // whole_: eight elements lie together and aligned
+  Vector<T> held_[kPieces];
+};
+
+// 16 x 8 sums of a warp: PTX ISA, "Matrix Fragments for mma.m16n8k4 with .f64". Fused multiply-adds in FP64.
+__device__ void multiply_add(double (&sum)[4], const double (&a)[2], double b) {
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+      : "d"(a[0]), "d"(a[1]), "d"(b));
 }
 
-// 8 x 8 sums per thread: 16 operands from shared memory feed 64 multiply-adds. The columns of a thread lie in pairs, 32
-// apart, so that a warp's reads of one pair meet no bank twice.
-template <class A>
+template <class T>
 __device__ void matmul(const MatmulParams& p) {
-  __shared__ __align__(16) double a_tile[kDepth][kTileRows + 2], b_tile[kDepth][kTileColumns + 2];
+  using A = Operand<T, kTileRows>;
+  using B = Operand<__nv_bfloat16, kTileColumns>;
+  __shared__ double a_tile[kDepth][A::kStride], b_tile[kDepth][B::kStride];
   const std::int64_t z = blockIdx.z, row0 = std::int64_t{blockIdx.y} * kTileRows,
                      column0 = std::int64_t{blockIdx.x} * kTileColumns;
-  const A* a = reinterpret_cast<const A*>(p.a) + z * p.a_batch;
-  const auto* b = reinterpret_cast<const __nv_bfloat16*>(p.b) + z / p.b_group * p.b_batch;
-  const int thread_row = static_cast<int>(threadIdx.x) / 16 * kThreadRows,
-            pair = static_cast<int>(threadIdx.x) % 16 * 2;
-  double sum[kThreadRows][kThreadColumns] = {};
+  A a(reinterpret_cast<const T*>(p.a) + z * p.a_batch, reinterpret_cast<const std::uint32_t*>(p.rows), p.a_row,
+      p.a_column, row0, p.m, p.k);
+  B b(reinterpret_cast<const __nv_bfloat16*>(p.b) + z / p.b_group * p.b_batch, nullptr, p.b_column, p.b_row, column0,
+      p.n, p.k);
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int group = lane / 4, thread = lane % 4;  // the manual's names
+  const int warp_row = warp / kWarpsPerRow * kWarpRows, warp_column = warp % kWarpsPerRow * kWarpColumns;
+  double sum[kWarpRows / 16][kWarpColumns / 8][4] = {};
+  a.fetch(0), b.fetch(0);
   for (std::int64_t k0 = 0; k0 < p.k; k0 += kDepth) {
     __syncthreads();
-    load_tile<kTileRows>(a, reinterpret_cast<const std::uint32_t*>(p.rows), p.a_row, p.a_column, row0, p.m, k0, p.k,
-                         a_tile);
-    load_tile<kTileColumns>(b, nullptr, p.b_column, p.b_row, column0, p.n, k0, p.k, b_tile);
+    a.store(a_tile), b.store(b_tile);
     __syncthreads();
-#pragma unroll 2
-    for (int k = 0; k < kDepth; ++k) {
-      double left[kThreadRows], right[kThreadColumns];
+    if (k0 + kDepth < p.k) a.fetch(k0 + kDepth), b.fetch(k0 + kDepth);
 #pragma unroll
-      for (int i = 0; i < kThreadRows; ++i) left[i] = a_tile[k][thread_row + i];
+    for (int k = 0; k < kDepth; k += 4) {
+      double left[kWarpRows / 16][2];
 #pragma unroll
-      for (int j = 0; j < kThreadColumns; ++j) right[j] = b_tile[k][pair + j / 2 * 32 + j % 2];
+      for (int i = 0; i < kWarpRows / 16; ++i)
 #pragma unroll
-      for (int i = 0; i < kThreadRows; ++i)
+        for (int half = 0; half < 2; ++half) left[i][half] = a_tile[k + thread][warp_row + 16 * i + 8 * half + group];
 #pragma unroll
-        for (int j = 0; j < kThreadColumns; ++j) sum[i][j] = fma(left[i], right[j], sum[i][j]);
+      for (int j = 0; j < kWarpColumns / 8; ++j) {
+        const double right = b_tile[k + thread][warp_column + 8 * j + group];
+#pragma unroll
+        for (int i = 0; i < kWarpRows / 16; ++i) multiply_add(sum[i][j], left[i], right);
+      }
     }
   }
   double* c = reinterpret_cast<double*>(p.c) + z * p.c_batch;
-  for (int i = 0; i < kThreadRows; ++i)
-    for (int j = 0; j < kThreadColumns; ++j) {
-      const std::int64_t row = row0 + thread_row + i, column = column0 + pair + j / 2 * 32 + j % 2;
-      if (row >= p.m || column >= p.n) continue;
-      double& to = c[row * p.c_row + column];
-      to = p.accumulate != 0 ? to + p.alpha * sum[i][j] : p.alpha * sum[i][j];
-    }
+#pragma unroll
+  for (int i = 0; i < kWarpRows / 16; ++i)
+#pragma unroll
+    for (int j = 0; j < kWarpColumns / 8; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const std::int64_t row = row0 + warp_row + 16 * i + 8 * (e / 2) + group,
+                           column = column0 + warp_column + 8 * j + 2 * thread + e % 2;
+        if (row >= p.m || column >= p.n) continue;
+        double& to = c[row * p.c_row + column];
+        to = p.accumulate != 0 ? to + p.alpha * sum[i][j][e] : p.alpha * sum[i][j][e];
+      }
 }
 
 // The same value in every thread of the block. combine: associative.
