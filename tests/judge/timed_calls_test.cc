@@ -53,7 +53,7 @@ class TimedCallsTest : public testing::Test {
     PTXBENCH_TRY(DeviceProcess trusted, DeviceProcess::start(program_));
     PTXBENCH_TRY(const fs::path kernels, locate_trusted_kernels());
     PTXBENCH_TRY(const std::string image, read_file(kernels));
-    PTXBENCH_TRY(const auto bench, DeviceWorkbench::create(trusted.client(), std::as_bytes(std::span(image))));
+    PTXBENCH_TRY(const auto bench, DeviceWorkbench::create(trusted.queue(), std::as_bytes(std::span(image))));
     PTXBENCH_TRY(DeviceProcess device, DeviceProcess::start(program_));
     PTXBENCH_TRY(CandidateSession session, CandidateSession::open(std::move(device), std::move(request)));
     PTXBENCH_TRY(DeviceLink link, DeviceLink::open(session, trusted));

@@ -44,19 +44,22 @@ class WorkbenchTest : public testing::Test {
     ASSERT_TRUE(file.has_value()) << file.error().format();
     const auto image = read_file(*file);
     ASSERT_TRUE(image.has_value());
-    auto created = DeviceWorkbench::create(*client, std::as_bytes(std::span(*image)));
+    queue = new CommandQueue(*client);
+    auto created = DeviceWorkbench::create(*queue, std::as_bytes(std::span(*image)));
     ASSERT_TRUE(created.has_value()) << created.error().format();
     bench = created->release();
   }
   static void TearDownTestSuite() {
     delete bench;
     if (client != nullptr) static_cast<void>(client->call(wire::Shutdown{}));
+    delete queue;
     delete client;
     delete device;
   }
 
   static inline Child* device = nullptr;
   static inline wire::Client* client = nullptr;
+  static inline CommandQueue* queue = nullptr;
   static inline DeviceWorkbench* bench = nullptr;
 };
 
@@ -329,16 +332,16 @@ TEST_F(WorkbenchTest, ScanFindsEveryUnwrittenAndNonFiniteElement) {
 // What timed calls use: tensors that lie on the device.
 class TimedCallsTest : public WorkbenchTest {
  protected:
-  static std::uint64_t alloc(std::uint64_t bytes) { return client->call(wire::Alloc{bytes})->address; }
+  static std::uint64_t alloc(std::uint64_t bytes) { return queue->call(wire::Alloc{bytes})->address; }
   template <class T>
   static std::uint64_t place(const std::vector<T>& values) {
     const auto bytes = std::as_bytes(std::span(values));
     const std::uint64_t address = alloc(bytes.size());
-    EXPECT_TRUE(client->call(wire::WriteMemory{address, bytes.size(), 0}, bytes).has_value());
+    EXPECT_TRUE(queue->call(wire::WriteMemory{address, bytes.size(), 0}, bytes).has_value());
     return address;
   }
   static void poke(std::uint64_t address, std::uint16_t bits) {
-    EXPECT_TRUE(client->call(wire::WriteMemory{address, 2, 0}, std::as_bytes(std::span(&bits, 1))).has_value());
+    EXPECT_TRUE(queue->call(wire::WriteMemory{address, 2, 0}, std::as_bytes(std::span(&bits, 1))).has_value());
   }
   static std::vector<std::uint16_t> rounded(const std::vector<double>& values) {
     std::vector<std::uint16_t> bits;
@@ -356,7 +359,7 @@ TEST_F(TimedCallsTest, DrawnInputsAreThoseOfTheFamilyNormal) {
   ASSERT_TRUE(bench->draw_inputs(problem, addresses, kSeed, 7).has_value());
   for (std::size_t i = 0; i < 2; ++i) {
     std::vector<std::byte> got(cpu.tensors[i].bytes.size());
-    ASSERT_TRUE(client->call(wire::ReadMemory{addresses[i], got.size(), 0}, {}, got).has_value());
+    ASSERT_TRUE(queue->call(wire::ReadMemory{addresses[i], got.size(), 0}, {}, got).has_value());
     EXPECT_EQ(got, cpu.tensors[i].bytes) << "tensor " << i;
   }
 }
@@ -400,7 +403,7 @@ TEST_F(TimedCallsTest, ChecksOneHeadOfAttention) {
   EXPECT_EQ(check().figures[1].strict_failing, 0);
   const float wrong = lse[7] + 0.01f;
   ASSERT_TRUE(
-      client->call(wire::WriteMemory{outputs[1] + 7 * 4, 4, 0}, std::as_bytes(std::span(&wrong, 1))).has_value());
+      queue->call(wire::WriteMemory{outputs[1] + 7 * 4, 4, 0}, std::as_bytes(std::span(&wrong, 1))).has_value());
   EXPECT_EQ(check().figures[1].strict_failing, 1);
   poke(outputs[0] + (30 * 64 + 3) * 2, 0x4120);  // 10
   EXPECT_EQ(check().figures[0].strict_failing, 1);

@@ -74,6 +74,11 @@ class FakeDevice : public DeviceHandler {
     return at == nullptr ? std::span<std::byte>{} : std::span(at, bytes);
   }
 
+  Answer<void> end_batch() override {
+    ++batches;
+    return {};
+  }
+
   // Image bytes -> PTX text; the test programs unpack fat binaries here.
   virtual Answer<std::string> text_of(std::span<const std::byte> image) {
     return std::string(reinterpret_cast<const char*>(image.data()), image.size());
@@ -146,7 +151,7 @@ class FakeDevice : public DeviceHandler {
   }
 
   bool direct = false;  // offer host_view
-  int launches = 0, opened = 0;
+  int launches = 0, opened = 0, batches = 0;
   MeasureOrder measure;    // as last ordered
   MeasureResult measured;  // what end_measure gives
   std::map<KernelAttribute, std::int32_t> attributes;

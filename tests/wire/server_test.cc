@@ -242,6 +242,48 @@ TEST_F(ServerTest, SharedBlocksAreTheJudges) {
   EXPECT_EQ(control_->call(RunBaseline{0, 0, ReplayMode::kCount, 0}).error().call, "RunBaseline(kCount)");
 }
 
+TEST_F(ServerTest, ABatchIsSeveralCommandsInOrderWithOneAnswer) {
+  const auto block = control_->call(Alloc{16});
+  ASSERT_TRUE(block);
+  const std::uint64_t at = block->address;
+  Launch add;  // adds 5 to the first number
+  add.kernel = kernel(*control_, "add");
+  add.geometry.grid = add.geometry.block = {1, 1, 1};
+  const struct {
+    std::uint64_t address;
+    std::uint32_t count, value;
+  } parameters{at, 1, 5};
+  add.params.assign(reinterpret_cast<const char*>(&parameters), sizeof parameters);
+  const auto done = control_->call(Batch{{FillMemory{at, 4, 1, 4, 0}, InlineWrite{at + 4, std::string(4, '\2')},
+                                          InlineRead{at, 8}, add, CopyMemory{at + 8, at, 8, 0}, InlineRead{at, 16}}});
+  ASSERT_TRUE(done) << done.error().message;
+  const auto words = [](const std::string& bytes) {
+    std::vector<std::uint32_t> out(bytes.size() / 4);
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+    return out;
+  };
+  ASSERT_EQ(done->reads.size(), 2u);
+  EXPECT_EQ(words(done->reads[0]), (std::vector<std::uint32_t>{1, 0x02020202}));
+  EXPECT_EQ(words(done->reads[1]), (std::vector<std::uint32_t>{6, 0x02020202, 6, 0x02020202}));
+  EXPECT_EQ(device_.batches, 1);
+}
+
+TEST_F(ServerTest, ABatchStopsAtTheFirstRefusal) {
+  const auto block = control_->call(Alloc{8});
+  const std::uint64_t at = block->address;
+  const auto done =
+      control_->call(Batch{{FillMemory{at, 1, 1, 4, 0}, CopyMemory{1, at, 4, 0}, FillMemory{at, 1, 2, 4, 0}}});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kInvalidValue);
+  EXPECT_EQ(device_.batches, 1) << "a batch is ended on the device in any case";
+  const auto now = control_->call(Batch{{InlineRead{at, 1}}});
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->reads[0], std::string(1, '\1'));
+  const auto large = control_->call(Batch{{InlineRead{at, 48u << 20}, InlineRead{at, 48u << 20}}});
+  ASSERT_FALSE(large);
+  EXPECT_NE(large.error().message.find("100663296"), std::string::npos) << large.error().message;
+}
+
 TEST_F(ServerTest, AttributesReachTheDevice) {
   const auto host = add_host();
   const std::uint32_t add = kernel(*host, "add");
@@ -379,6 +421,7 @@ TEST_F(ServerTest, JudgeMessagesEndAHostConnection) {
                            +[](Client& c) { return c.call(PrepareBaseline{}).has_value(); },
                            +[](Client& c) { return c.call(RunBaseline{}).has_value(); },
                            +[](Client& c) { return c.call(GetTelemetry{}).has_value(); },
+                           +[](Client& c) { return c.call(Batch{}).has_value(); },
                            +[](Client& c) { return c.call(DropClient{1}).has_value(); }}) {
     const auto next = add_host();
     EXPECT_FALSE(send(*next));

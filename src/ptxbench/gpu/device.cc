@@ -86,6 +86,7 @@ Answer<void> GpuDevice::finish(CUresult result, wire::CommandKind kind, std::str
     commands_.push_back({kind, 0});
     return {};
   }
+  if (batch_) return {};
   const Context::Wait wait = context_->wait(kCopyLimit);
   if (wait.end != Context::End::kDone) return context_->failure(wait.result, what);
   return {};
@@ -120,6 +121,15 @@ Answer<void> GpuDevice::fill(std::uint64_t address, std::uint32_t pattern, unsig
     default: break;
   }
   return finish(r, wire::CommandKind::kFill, "fill of device memory");
+}
+
+Answer<void> GpuDevice::end_batch() {
+  batch_ = false;
+  if (auto ok = context_->usable(); !ok) return ok;
+  const Context::Wait wait = context_->wait(kCopyLimit);
+  static_cast<void>(output_.take(0));
+  if (wait.end != Context::End::kDone) return context_->failure(wait.result, "a batch of commands");
+  return {};
 }
 
 std::span<std::byte> GpuDevice::staging() {

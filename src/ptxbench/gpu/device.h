@@ -21,8 +21,8 @@ struct DeviceOptions {
   std::uint64_t memory_limit = 0;  // bytes that clients may allocate in all; 0: what the card has
 };
 
-// Everything runs on one stream. Outside a timed replay each command is waited for, so that a fault belongs to it and
-// other processes may look at the result. After a fault or a passed deadline the process answers questions, but nothing
+// Everything runs on one stream. Outside a timed replay and a batch each command is waited for, so that a fault belongs to
+// it and other processes may look at the result. After a fault or a passed deadline the process answers questions, but nothing
 // touches the GPU any more; it has to end by _exit, because the driver would wait for the hung kernel.
 class GpuDevice : public wire::DeviceHandler {
  public:
@@ -53,6 +53,8 @@ class GpuDevice : public wire::DeviceHandler {
   wire::Answer<wire::LaunchReport> launch(const wire::LaunchOrder& order) override;
   wire::Answer<void> begin_measure(const wire::MeasureOrder& order) override;
   wire::Answer<wire::MeasureResult> end_measure() override;
+  void begin_batch() override { batch_ = true; }
+  wire::Answer<void> end_batch() override;
   wire::Answer<wire::SharedBlock> alloc_shared(std::uint64_t bytes) override;
   wire::Answer<std::uint64_t> open_shared(const wire::ShareHandle& handle, std::uint64_t bytes) override;
   wire::Answer<void> close_shared(std::uint64_t address) override;
@@ -81,6 +83,8 @@ class GpuDevice : public wire::DeviceHandler {
 
   std::vector<Baselines> baselines_;             // by handle
   std::unique_ptr<InstructionCounter> counter_;  // opened when first needed, and kept
+
+  bool batch_ = false;  // between begin_batch and end_batch
 
   // Of the replay that is being measured.
   wire::ReplayMode mode_ = wire::ReplayMode::kCheck;

@@ -31,7 +31,7 @@ Answer<wire::LaunchReport> GpuDevice::launch(const wire::LaunchOrder& order) {
   if (is_fault(r)) {  // of an earlier command of a timed replay
     wire::LaunchReport report;
     report.trap = trap_of({Context::End::kFault, r}, order.deadline, context_->driver(),
-                          "a command of a timed replay, before " + describe_launch(order.kernel, order.geometry));
+                          "a command that was not waited for, before " + describe_launch(order.kernel, order.geometry));
     report.code = code_of(r);
     static_cast<void>(context_->failure(r, "launch"));
     return report;
@@ -44,6 +44,7 @@ Answer<wire::LaunchReport> GpuDevice::launch(const wire::LaunchOrder& order) {
     commands_.push_back({wire::CommandKind::kLaunch, launches_++});
     return wire::LaunchReport{};
   }
+  if (batch_) return wire::LaunchReport{};
   return await_launch(order);
 }
 

@@ -109,8 +109,9 @@ Status CandidateSession::poison_outputs() {
   for (const PlacedTensor& tensor : tensors_) {
     if (!tensor.output || tensor.bytes == 0) continue;
     const std::uint64_t words = tensor.bytes / 4, rest = tensor.bytes % 4;
-    PTXBENCH_TRY_STATUS(device_.call(wire::FillMemory{tensor.address, words, tensor.poison, 4, 0}));
-    PTXBENCH_TRY_STATUS(device_.call(wire::FillMemory{tensor.address + words * 4, rest, tensor.poison, 1, 0}));
+    PTXBENCH_TRY_STATUS(device_.add(wire::FillMemory{tensor.address, words, tensor.poison, 4, 0}));
+    if (rest > 0)
+      PTXBENCH_TRY_STATUS(device_.add(wire::FillMemory{tensor.address + words * 4, rest, tensor.poison, 1, 0}));
   }
   return {};
 }

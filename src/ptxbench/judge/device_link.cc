@@ -1,15 +1,6 @@
 #include "ptxbench/judge/device_link.h"
 
-#include <algorithm>
-#include <span>
-
 namespace ptxbench::judge {
-namespace {
-
-constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;  // bytes per message: bounds what the device buffers
-
-}  // namespace
-
 Result<DeviceLink::Passage> DeviceLink::passage(DeviceProcess& from, std::uint64_t source, DeviceProcess& to,
                                                 std::uint64_t destination, std::uint64_t bytes) {
   PTXBENCH_TRY(const wire::SharedBlock block, from.call(wire::AllocShared{bytes}));
@@ -45,28 +36,24 @@ void DeviceLink::close() {
 }
 
 Status DeviceLink::upload(const InputSet& inputs) {
-  for (std::size_t i = 0; i < in_.size(); ++i) {
-    const std::span<const std::byte> bytes = inputs.tensors[i].bytes;
-    for (std::uint64_t done = 0; done < bytes.size(); done += kPiece) {
-      const auto piece = bytes.subspan(done, std::min<std::uint64_t>(kPiece, bytes.size() - done));
-      PTXBENCH_TRY_STATUS(trusted_->call(wire::WriteMemory{inputs_[i] + done, piece.size(), 0}, piece));
-    }
-  }
+  for (std::size_t i = 0; i < in_.size(); ++i)
+    PTXBENCH_TRY_STATUS(trusted_->write(inputs_[i], inputs.tensors[i].bytes));
   return {};
 }
 
 Status DeviceLink::push() {
   for (const Passage& way : in_)
-    PTXBENCH_TRY_STATUS(trusted_->call(wire::CopyMemory{way.near, way.source, way.bytes, 0}));
+    PTXBENCH_TRY_STATUS(trusted_->add(wire::CopyMemory{way.near, way.source, way.bytes, 0}));
+  PTXBENCH_TRY_STATUS(trusted_->flush());  // one process must have written what the other one reads
   for (const Passage& way : in_)
-    PTXBENCH_TRY_STATUS(candidate_->device().call(wire::CopyMemory{way.destination, way.far, way.bytes, 0}));
+    PTXBENCH_TRY_STATUS(candidate_->device().add(wire::CopyMemory{way.destination, way.far, way.bytes, 0}));
   return candidate_->poison_outputs();
 }
 
 Status DeviceLink::pull() {
   for (const Passage& way : out_)
-    PTXBENCH_TRY_STATUS(candidate_->device().call(wire::CopyMemory{way.near, way.source, way.bytes, 0}));
-  return {};
+    PTXBENCH_TRY_STATUS(candidate_->device().add(wire::CopyMemory{way.near, way.source, way.bytes, 0}));
+  return candidate_->device().flush();
 }
 
 }  // namespace ptxbench::judge

@@ -12,6 +12,7 @@
 
 #include "ptxbench/base/result.h"
 #include "ptxbench/base/subprocess.h"
+#include "ptxbench/judge/command_queue.h"
 #include "ptxbench/wire/client.h"
 
 namespace ptxbench::judge {
@@ -31,14 +32,22 @@ class DeviceProcess {
   // Returns when the device has answered Hello; a GPU's context takes some 0.3 s.
   static Result<DeviceProcess> start(const DeviceProgram& program);
 
-  // A Failure of the control connection is an Error: the judge makes no mistakes that a device could forgive.
+  // A Failure of the control connection is an Error: the judge makes no mistakes that a device could forgive. Behind all
+  // that was added before.
   template <class Request>
   Result<typename Request::Reply> call(const Request& request, std::span<const std::byte> out = {},
                                        std::span<std::byte> in = {}, int pass_fd = -1) {
-    wire::Answer<typename Request::Reply> answer = client_->call(request, out, in, pass_fd);
+    wire::Answer<typename Request::Reply> answer = queue_->call(request, out, in, pass_fd);
     if (answer) return std::move(*answer);
     return fail(explain(answer.error()));
   }
+
+  // Gathered until flush() or the next call (command_queue.h).
+  Status add(wire::BatchCommand command) { return status_of(queue_->add(std::move(command))); }
+  Status write(std::uint64_t address, std::span<const std::byte> bytes) {
+    return status_of(queue_->write(address, bytes));
+  }
+  Status flush() { return status_of(queue_->flush()); }
 
   // How long the device may take for an answer from now on.
   void set_patience(std::chrono::milliseconds limit);
@@ -52,15 +61,20 @@ class DeviceProcess {
   const wire::HelloReply& hello() const { return hello_; }
   bool broken() const { return client_->broken(); }
   Child& child() { return child_; }
-  wire::Client& client() { return *client_; }
+  CommandQueue& queue() { return *queue_; }
 
  private:
   DeviceProcess(Child child, std::unique_ptr<wire::Client> client)
-      : child_(std::move(child)), client_(std::move(client)) {}
+      : child_(std::move(child)), client_(std::move(client)), queue_(std::make_unique<CommandQueue>(*client_)) {}
   Error explain(const wire::Failure& failure);
+  Status status_of(const wire::Answer<void>& answer) {
+    if (answer) return {};
+    return fail(explain(answer.error()));
+  }
 
   Child child_;
   std::unique_ptr<wire::Client> client_;
+  std::unique_ptr<CommandQueue> queue_;
   wire::HelloReply hello_;
 };
 

@@ -16,7 +16,7 @@ Result<TrustedDevice> start_trusted(const DeviceProgram& gpu) {
   PTXBENCH_TRY(DeviceProcess process, DeviceProcess::start(gpu));
   TrustedDevice trusted;
   trusted.process = std::make_unique<DeviceProcess>(std::move(process));
-  PTXBENCH_TRY(trusted.bench, DeviceWorkbench::create(trusted.process->client(), std::as_bytes(std::span(image))));
+  PTXBENCH_TRY(trusted.bench, DeviceWorkbench::create(trusted.process->queue(), std::as_bytes(std::span(image))));
   return trusted;
 }
 

@@ -3,6 +3,7 @@
 // formulas (reference.h), so that their results agree to FP64 rounding.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -12,11 +13,11 @@
 #include <vector>
 
 #include "ptxbench/base/result.h"
+#include "ptxbench/judge/command_queue.h"
 #include "ptxbench/judge/compare.h"
 #include "ptxbench/judge/inputs.h"
 #include "ptxbench/judge/problem.h"
 #include "ptxbench/schema/definition.h"
-#include "ptxbench/wire/client.h"
 
 namespace ptxbench::judge {
 
@@ -70,8 +71,8 @@ class CpuWorkbench : public Workbench {
 // On the device behind a control connection. Everything it allocates there is freed before a call returns.
 class DeviceWorkbench : public Workbench {
  public:
-  // Loads our kernels. The client must outlive the workbench. kProtocol: the device refuses them.
-  static Result<std::unique_ptr<DeviceWorkbench>> create(wire::Client& client, std::span<const std::byte> fatbin);
+  // Loads our kernels. The queue must outlive the workbench. kProtocol: the device refuses them.
+  static Result<std::unique_ptr<DeviceWorkbench>> create(CommandQueue& queue, std::span<const std::byte> fatbin);
   ~DeviceWorkbench() override;
 
   Result<std::vector<schema::FamilyFigures>> compare(const Problem& problem, const RunPlan& plan,
@@ -118,7 +119,7 @@ class DeviceWorkbench : public Workbench {
     std::uint32_t matmul_bf16 = 0, matmul_f64 = 0, softmax = 0, gradient = 0, compare = 0, scan = 0, normal = 0;
   };
 
-  explicit DeviceWorkbench(wire::Client& client) : client_(client) {}
+  explicit DeviceWorkbench(CommandQueue& queue) : queue_(queue) {}
   template <class Params>
   Status launch(std::uint32_t kernel, wire::Dim3 grid, std::uint32_t threads, const Params& params);
   template <class Params>
@@ -136,17 +137,22 @@ class DeviceWorkbench : public Workbench {
                                          std::span<const std::uint64_t> inputs);
   Result<std::vector<RowRecord>> records_of(Memory& memory, const OutputShape& shape, std::uint64_t output,
                                             const Block& expected);
-  // Rows of a bf16 output at `values` (numbers at row_list, or the first ones) against as many expected ones.
-  Result<std::vector<RowRecord>> compare_at(Memory& memory, std::uint64_t values, std::uint64_t row_list,
-                                            std::int64_t rows, std::int64_t columns, std::uint64_t expected);
-  Result<ScanCounts> scan_at(Memory& memory, schema::DType dtype, std::uint64_t address, std::int64_t elements);
-  Result<CallCheck> check_gemm(const Problem& problem, std::span<const std::uint64_t> inputs, const OutputShape& shape,
-                               std::uint64_t output, const PhiloxStream& draw);
-  Result<CallCheck> check_forward(const Problem& problem, std::span<const std::uint64_t> inputs,
+  // Rows of a bf16 output at `values` (numbers at row_list, or the first ones) against as many expected ones. The records
+  // and counts are there after the queue's next flush.
+  Status compare_at(Memory& memory, std::uint64_t values, std::uint64_t row_list, std::int64_t rows,
+                    std::int64_t columns, std::uint64_t expected, std::vector<RowRecord>& records);
+  Status scan_at(Memory& memory, schema::DType dtype, std::uint64_t address, std::int64_t elements,
+                 std::array<std::uint64_t, 2>& counts);  // as ScanCounts has them
+  Result<CallCheck> check_parts(Memory& memory, const Problem& problem, std::span<const std::uint64_t> inputs,
+                                const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> outputs,
+                                const PhiloxStream& draw);
+  Result<CallCheck> check_gemm(Memory& memory, const Problem& problem, std::span<const std::uint64_t> inputs,
+                               const OutputShape& shape, std::uint64_t output, const PhiloxStream& draw);
+  Result<CallCheck> check_forward(Memory& memory, const Problem& problem, std::span<const std::uint64_t> inputs,
                                   const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> outputs,
                                   const PhiloxStream& draw);
 
-  wire::Client& client_;
+  CommandQueue& queue_;
   std::uint32_t module_ = 0;
   std::uint64_t normal_table_ = 0;                    // on the device, from the first draw on
   std::multimap<std::uint64_t, std::uint64_t> kept_;  // blocks by size that timed calls use again

@@ -26,13 +26,13 @@ std::uint32_t blocks(std::int64_t extent, std::int64_t tile) {
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceWorkbench>> DeviceWorkbench::create(wire::Client& client,
+Result<std::unique_ptr<DeviceWorkbench>> DeviceWorkbench::create(CommandQueue& queue,
                                                                  std::span<const std::byte> fatbin) {
-  std::unique_ptr<DeviceWorkbench> bench(new DeviceWorkbench(client));
-  PTXBENCH_TRY(const wire::HandleReply module, ask_trusted(client, wire::LoadModule{fatbin.size()}, fatbin));
+  std::unique_ptr<DeviceWorkbench> bench(new DeviceWorkbench(queue));
+  PTXBENCH_TRY(const wire::HandleReply module, trusted_result(queue.call(wire::LoadModule{fatbin.size()}, fatbin)));
   bench->module_ = module.handle;
   const auto find = [&](const char* name, std::uint32_t& kernel) -> Status {
-    PTXBENCH_TRY(const wire::KernelReply found, ask_trusted(client, wire::GetKernel{module.handle, name}));
+    PTXBENCH_TRY(const wire::KernelReply found, trusted_result(queue.call(wire::GetKernel{module.handle, name})));
     kernel = found.kernel;
     return {};
   };
@@ -48,9 +48,9 @@ Result<std::unique_ptr<DeviceWorkbench>> DeviceWorkbench::create(wire::Client& c
 }
 
 DeviceWorkbench::~DeviceWorkbench() {
-  for (const auto& [bytes, address] : kept_) static_cast<void>(client_.call(wire::Free{address}));
-  if (normal_table_ != 0) static_cast<void>(client_.call(wire::Free{normal_table_}));
-  if (module_ != 0) static_cast<void>(client_.call(wire::UnloadModule{module_}));
+  for (const auto& [bytes, address] : kept_) static_cast<void>(queue_.call(wire::Free{address}));
+  if (normal_table_ != 0) static_cast<void>(queue_.call(wire::Free{normal_table_}));
+  if (module_ != 0) static_cast<void>(queue_.call(wire::UnloadModule{module_}));
 }
 
 template <class Params>
@@ -89,7 +89,7 @@ Result<std::vector<double>> DeviceWorkbench::gemm_rows(const Problem& problem, c
     if (row >= problem.m)
       return fail(ErrorKind::kInvalidInput, fmt::format("row {} of a matrix with {} rows", row, problem.m));
   if (rows.empty()) return std::vector<double>{};
-  Memory memory(client_);
+  Memory memory(queue_);
   PTXBENCH_TRY(const std::vector<std::uint64_t> in, place(memory, inputs));
   PTXBENCH_TRY(const std::uint64_t list, memory.upload(std::as_bytes(rows)));
   PTXBENCH_TRY(const Block c,
@@ -217,7 +217,7 @@ Result<std::vector<DeviceWorkbench::Block>> DeviceWorkbench::expected(Memory& me
 }
 
 Result<std::vector<std::vector<double>>> DeviceWorkbench::reference(const Problem& problem, const InputSet& inputs) {
-  Memory memory(client_);
+  Memory memory(queue_);
   PTXBENCH_TRY(const std::vector<std::uint64_t> in, place(memory, inputs));
   PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, in));
   std::vector<std::vector<double>> values;
@@ -230,19 +230,22 @@ Result<std::vector<std::vector<double>>> DeviceWorkbench::reference(const Proble
 Result<std::vector<RowRecord>> DeviceWorkbench::records_of(Memory& memory, const OutputShape& shape,
                                                            std::uint64_t output, const Block& expected) {
   const std::int64_t columns = shape.columns(), rows = shape.elements() / columns;
-  if (shape.dtype != schema::DType::kFloat32) return compare_at(memory, output, 0, rows, columns, expected.address);
+  std::vector<RowRecord> records;
+  if (shape.dtype != schema::DType::kFloat32) {
+    PTXBENCH_TRY_STATUS(compare_at(memory, output, 0, rows, columns, expected.address, records));
+    PTXBENCH_TRY_STATUS(memory.flush());
+    return records;
+  }
   // One value per row of another output: few enough to be compared here.
   PTXBENCH_TRY(const std::vector<double> values, memory.download<double>(expected.address, expected.elements));
   PTXBENCH_TRY(const std::vector<float> got, memory.download<float>(output, expected.elements));
   const OutputView view(shape.name, shape.dtype, shape.shape, std::as_bytes(std::span(got)), values);
-  std::vector<RowRecord> records;
   for (std::int64_t row = 0; row < rows; ++row) records.push_back(record_of(view, row));
   return records;
 }
 
-Result<std::vector<RowRecord>> DeviceWorkbench::compare_at(Memory& memory, std::uint64_t values, std::uint64_t row_list,
-                                                           std::int64_t rows, std::int64_t columns,
-                                                           std::uint64_t expected) {
+Status DeviceWorkbench::compare_at(Memory& memory, std::uint64_t values, std::uint64_t row_list, std::int64_t rows,
+                                   std::int64_t columns, std::uint64_t expected, std::vector<RowRecord>& records) {
   trusted::CompareParams p{};
   p.expected = expected;
   p.values = values, p.rows = row_list;
@@ -251,13 +254,14 @@ Result<std::vector<RowRecord>> DeviceWorkbench::compare_at(Memory& memory, std::
   p.poison = kPoison & 0xffff;
   p.tolerance = kPaperTolerance;
   PTXBENCH_TRY_STATUS(launch(kernels_.compare, {static_cast<std::uint32_t>(rows), 1, 1}, trusted::kRowThreads, p));
-  return memory.download<RowRecord>(p.records, rows);
+  records.resize(rows);
+  return memory.read(p.records, std::span(records));
 }
 
 Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare(const Problem& problem, const RunPlan& plan,
                                                                     const InputSet& inputs,
                                                                     const std::vector<RunOutput>& outputs, int run) {
-  Memory memory(client_);
+  Memory memory(queue_);
   PTXBENCH_TRY(const std::vector<std::uint64_t> in, place(memory, inputs));
   std::vector<std::uint64_t> out;
   std::vector<OutputShape> shapes;
@@ -276,7 +280,7 @@ Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare(const Proble
 Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare_placed(
     const Problem& problem, const RunPlan& plan, const InputSet& inputs, std::span<const std::uint64_t> input_addresses,
     const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> output_addresses, int run) {
-  Memory memory(client_);
+  Memory memory(queue_);
   PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, input_addresses));
   std::vector<std::vector<RowRecord>> records;
   std::int64_t elements = 0;
@@ -320,26 +324,28 @@ Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare_placed(
 }
 
 Result<ScanCounts> DeviceWorkbench::scan(schema::DType dtype, std::span<const std::byte> output) {
-  Memory memory(client_);
+  Memory memory(queue_);
   PTXBENCH_TRY(const std::uint64_t values, memory.upload(output));
   const std::size_t width = dtype == schema::DType::kFloat32 ? 4 : 2;
-  return scan_at(memory, dtype, values, static_cast<std::int64_t>(output.size() / width));
+  std::array<std::uint64_t, 2> counts{};
+  PTXBENCH_TRY_STATUS(scan_at(memory, dtype, values, static_cast<std::int64_t>(output.size() / width), counts));
+  PTXBENCH_TRY_STATUS(memory.flush());
+  return ScanCounts{counts[0], counts[1]};
 }
 
-Result<ScanCounts> DeviceWorkbench::scan_at(Memory& memory, schema::DType dtype, std::uint64_t address,
-                                            std::int64_t elements) {
+Status DeviceWorkbench::scan_at(Memory& memory, schema::DType dtype, std::uint64_t address, std::int64_t elements,
+                                std::array<std::uint64_t, 2>& counts) {
   const bool wide = dtype == schema::DType::kFloat32;
-  const std::vector<std::uint64_t> zero(2);
   ScanParams p{};
   p.values = address;
-  PTXBENCH_TRY(p.counts, memory.upload(std::as_bytes(std::span(zero))));
+  PTXBENCH_TRY(p.counts, memory.alloc(sizeof counts));
   p.elements = elements;
   p.is_f32 = wide;
   p.poison = kPoison;
+  PTXBENCH_TRY_STATUS(trusted_result(queue_.add(wire::FillMemory{p.counts, sizeof counts / 4, 0, 4, 0})));
   constexpr std::uint32_t kThreads = 256, kMostBlocks = 1024;
   PTXBENCH_TRY_STATUS(launch(kernels_.scan, {std::min(kMostBlocks, blocks(p.elements, kThreads)), 1, 1}, kThreads, p));
-  PTXBENCH_TRY(const std::vector<std::uint64_t> counts, memory.download<std::uint64_t>(p.counts, 2));
-  return ScanCounts{counts[0], counts[1]};
+  return memory.read(p.counts, std::span<std::uint64_t>(counts));
 }
 
 }  // namespace ptxbench::judge

@@ -1,11 +1,9 @@
 // Internal to DeviceWorkbench: memory of the trusted device, and requests to it.
 #pragma once
 
-#include <algorithm>
-#include <cstring>
 #include <map>
 #include <span>
-#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,13 +11,14 @@
 
 namespace ptxbench::judge {
 
-inline constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;  // bytes per message: bounds what the device buffers
-
-template <class Request>
-Result<typename Request::Reply> ask_trusted(wire::Client& client, const Request& request,
-                                            std::span<const std::byte> out = {}, std::span<std::byte> in = {}) {
-  auto answer = client.call(request, out, in);
-  if (answer) return std::move(*answer);
+template <class T>
+Result<T> trusted_result(wire::Answer<T> answer) {
+  if (answer) {
+    if constexpr (std::is_void_v<T>)
+      return {};
+    else
+      return std::move(*answer);
+  }
   const ErrorKind kind =
       answer.error().code == wire::Code::kMemoryAllocation ? ErrorKind::kUnavailable : ErrorKind::kProtocol;
   return fail(kind, "the judge's own device process: " + answer.error().message);
@@ -30,14 +29,14 @@ class DeviceWorkbench::Memory {
   using Kept = std::multimap<std::uint64_t, std::uint64_t>;
 
   // With `kept`, blocks come from there and go back there: a GPU's allocation takes longer than a small kernel.
-  explicit Memory(wire::Client& client, Kept* kept = nullptr) : client_(client), kept_(kept) {}
+  explicit Memory(CommandQueue& queue, Kept* kept = nullptr) : queue_(queue), kept_(kept) {}
   Memory(const Memory&) = delete;
   ~Memory() {
     for (const auto& [bytes, address] : blocks_) {
       if (kept_ != nullptr)
         kept_->emplace(bytes, address);
       else
-        static_cast<void>(client_.call(wire::Free{address}));
+        static_cast<void>(queue_.call(wire::Free{address}));
     }
   }
 
@@ -49,31 +48,32 @@ class DeviceWorkbench::Memory {
         return blocks_.back().second;
       }
     }
-    PTXBENCH_TRY(const wire::AddressReply block, ask_trusted(client_, wire::Alloc{bytes}));
+    PTXBENCH_TRY(const wire::AddressReply block, trusted_result(queue_.call(wire::Alloc{bytes})));
     blocks_.emplace_back(bytes, block.address);
     return block.address;
   }
   Result<std::uint64_t> upload(std::span<const std::byte> bytes) {
     PTXBENCH_TRY(const std::uint64_t address, alloc(bytes.size()));
-    for (std::uint64_t done = 0; done < bytes.size(); done += kPiece) {
-      const auto piece = bytes.subspan(done, std::min<std::uint64_t>(kPiece, bytes.size() - done));
-      PTXBENCH_TRY_STATUS(ask_trusted(client_, wire::WriteMemory{address + done, piece.size(), 0}, piece));
-    }
+    PTXBENCH_TRY_STATUS(trusted_result(queue_.write(address, bytes)));
     return address;
   }
+  // `to` is filled by the next flush().
+  template <class T>
+  Status read(std::uint64_t address, std::span<T> to) {
+    return trusted_result(queue_.read(address, std::as_writable_bytes(to)));
+  }
+  Status flush() { return trusted_result(queue_.flush()); }
+  // What lies at `address` when all that was ordered before is done.
   template <class T>
   Result<std::vector<T>> download(std::uint64_t address, std::uint64_t count) {
     std::vector<T> values(count);
-    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(values));
-    for (std::uint64_t done = 0; done < bytes.size(); done += kPiece) {
-      const auto piece = bytes.subspan(done, std::min<std::uint64_t>(kPiece, bytes.size() - done));
-      PTXBENCH_TRY_STATUS(ask_trusted(client_, wire::ReadMemory{address + done, piece.size(), 0}, {}, piece));
-    }
+    PTXBENCH_TRY_STATUS(read(address, std::span(values)));
+    PTXBENCH_TRY_STATUS(flush());
     return values;
   }
 
  private:
-  wire::Client& client_;
+  CommandQueue& queue_;
   Kept* kept_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks_;  // bytes, address
 };
@@ -85,8 +85,7 @@ Status DeviceWorkbench::launch(std::uint32_t kernel, wire::Dim3 grid, std::uint3
   order.geometry.grid = grid;
   order.geometry.block = {threads, 1, 1};
   order.params.assign(reinterpret_cast<const char*>(&params), sizeof params);
-  PTXBENCH_TRY_STATUS(ask_trusted(client_, order));
-  return {};
+  return trusted_result(queue_.add(std::move(order)));
 }
 
 }  // namespace ptxbench::judge

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace ptxbench::wire {
@@ -47,6 +48,11 @@ class Encoder {
   void put(const std::optional<T>& item) {
     put(item.has_value());
     if (item) put(*item);
+  }
+  template <class... T>
+  void put(const std::variant<T...>& item) {
+    put(static_cast<std::uint8_t>(item.index()));
+    std::visit([this](const auto& value) { put(value); }, item);
   }
   template <class T>
   void put(const T& value) {
@@ -120,6 +126,17 @@ class Decoder {
     get(present);
     item.reset();
     if (present && ok_) get(item.emplace());
+  }
+  template <class... T>
+  void get(std::variant<T...>& item) {
+    std::uint8_t index = 0;
+    raw(&index, 1);
+    if (index >= sizeof...(T)) ok_ = false;
+    if (ok_) get_alternative(item, index, std::index_sequence_for<T...>{});
+  }
+  template <class... T, std::size_t... I>
+  void get_alternative(std::variant<T...>& item, std::size_t index, std::index_sequence<I...>) {
+    ((index == I ? get(item.template emplace<I>()) : void()), ...);
   }
   template <class T>
   void get(T& value) {

@@ -83,6 +83,10 @@ class DeviceHandler {
   // void_reason: the commands run all the same. After a Failure there is no end_measure.
   virtual Answer<void> begin_measure(const MeasureOrder& order);
   virtual Answer<MeasureResult> end_measure() { return MeasureResult{}; }
+  // Commands until end_batch may be started without waiting for those before, on memory that stays until then; end_batch
+  // waits for all, and tells of a fault.
+  virtual void begin_batch() {}
+  virtual Answer<void> end_batch() { return {}; }
   // Arguments have been checked; a preference may be ignored.
   virtual Answer<void> set_kernel_attribute(std::uint32_t module, std::string_view kernel, KernelAttribute attribute,
                                             std::int32_t value);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ptxbench/wire/codec.h"
@@ -16,7 +17,8 @@
 namespace ptxbench::wire {
 
 constexpr std::uint32_t kMagic = 0x42585450;  // "PTXB"
-constexpr std::uint16_t kVersion = 2;  // 2: shared memory blocks, times and counts of replays, baselines, telemetry
+constexpr std::uint16_t kVersion =
+    3;  // 2: shared memory, times and counts of replays, baselines, telemetry; 3: batches
 constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint32_t kMaxRequestPayload = 1u << 20;
 constexpr std::uint32_t kMaxReplyPayload = 256u << 20;  // counters of a long run
@@ -107,6 +109,7 @@ enum class MessageType : std::uint16_t {
   kPrepareBaseline,
   kRunBaseline,
   kGetTelemetry,
+  kBatch,
 };
 
 struct Empty {
@@ -477,6 +480,31 @@ struct RunBaseline {
   ReplayMode mode = ReplayMode::kCheck;
   std::uint64_t flush_bytes = 0;
   PTXBENCH_WIRE_FIELDS(handle, plan, mode, flush_bytes)
+};
+// Small data inside a message: commands of a Batch.
+struct InlineWrite {
+  std::uint64_t address = 0;
+  std::string bytes;
+  PTXBENCH_WIRE_FIELDS(address, bytes)
+};
+struct InlineRead {
+  std::uint64_t address = 0;
+  std::uint32_t bytes = 0;
+  PTXBENCH_WIRE_FIELDS(address, bytes)
+};
+using BatchCommand = std::variant<InlineWrite, CopyMemory, FillMemory, Launch, InlineRead>;
+struct BatchReply {
+  std::vector<std::string> reads;  // one per InlineRead, in order
+  PTXBENCH_WIRE_FIELDS(reads)
+};
+// Commands one behind the other. None is waited for before the next one starts; the reply comes when all are done. The
+// first that is refused ends the batch, and what went before has been done.
+struct Batch {
+  static constexpr MessageType kType = MessageType::kBatch;
+  using Reply = BatchReply;
+  static constexpr std::uint64_t kMostReadBytes = std::uint64_t{64} << 20;  // of all reads together
+  std::vector<BatchCommand> commands;
+  PTXBENCH_WIRE_FIELDS(commands)
 };
 struct GetTelemetry {
   static constexpr MessageType kType = MessageType::kGetTelemetry;

@@ -268,6 +268,7 @@ bool DeviceServer::dispatch_control(Peer& peer, const Header& header, const std:
     case MessageType::kCloseShared: return answer<CloseShared>(peer, header, payload);
     case MessageType::kPrepareBaseline: return answer<PrepareBaseline>(peer, header, payload);
     case MessageType::kRunBaseline: return answer<RunBaseline>(peer, header, payload);
+    case MessageType::kBatch: return answer<Batch>(peer, header, payload);
     case MessageType::kGetTelemetry: return answer<GetTelemetry>(peer, header, payload);
     case MessageType::kShutdown: shutdown_ = true; return reply<Empty>(peer, header, Empty{});
     default: return violation(peer, fmt::format("message type {} is unknown", header.type));

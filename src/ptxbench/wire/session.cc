@@ -368,6 +368,45 @@ Answer<MeasureReport> Session::on(const RunBaseline& m) {
 
 Answer<Telemetry> Session::on(const GetTelemetry&) { return state_.handler.telemetry(); }
 
+Answer<void> Session::step(const InlineWrite& m, BatchReply&) {
+  if (m.bytes.empty()) return {};
+  return state_.handler.write(m.address, std::as_bytes(std::span(m.bytes)));
+}
+
+Answer<void> Session::step(const InlineRead& m, BatchReply& reply) {
+  std::string& to = reply.reads.emplace_back(m.bytes, '\0');  // a place that stays until the end of the batch
+  if (m.bytes == 0) return {};
+  return state_.handler.read(m.address, std::as_writable_bytes(std::span(to)));
+}
+
+template <class Request>
+Answer<void> Session::step(const Request& m, BatchReply&) {
+  if (Answer<Empty> done = on(m); !done) return tl::unexpected(std::move(done).error());
+  return {};
+}
+
+// For the control connection, which may use all memory.
+Answer<BatchReply> Session::on(const Batch& m) {
+  std::uint64_t read_bytes = 0;
+  for (const BatchCommand& command : m.commands)
+    if (const auto* read = std::get_if<InlineRead>(&command)) read_bytes += read->bytes;
+  if (read_bytes > Batch::kMostReadBytes) {
+    return refuse(Code::kInvalidValue, fmt::format("a batch that reads {} bytes; at most {}, ReadMemory takes more",
+                                                   read_bytes, Batch::kMostReadBytes));
+  }
+  BatchReply reply;
+  reply.reads.reserve(m.commands.size());  // the device fills them later: they must not move
+  state_.handler.begin_batch();
+  Answer<void> ok;
+  for (std::size_t i = 0; i < m.commands.size() && ok; ++i)
+    ok = std::visit([&](const auto& command) { return step(command, reply); }, m.commands[i]);
+  // Also after a refusal: what was started reads and writes memory of this batch.
+  Answer<void> ended = state_.handler.end_batch();
+  if (!ok) return tl::unexpected(std::move(ok).error());
+  if (!ended) return tl::unexpected(std::move(ended).error());
+  return reply;
+}
+
 Answer<void> Session::before_write(const WriteMemory& m) const {
   if (auto ok = check_stream(m.stream); !ok) return ok;
   return check_range(m.address, m.bytes, "copy to the device");

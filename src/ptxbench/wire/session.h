@@ -106,6 +106,7 @@ class Session {
   Answer<PrepareBaselineReply> on(const PrepareBaseline& m);
   Answer<MeasureReport> on(const RunBaseline& m);
   Answer<Telemetry> on(const GetTelemetry& m);
+  Answer<BatchReply> on(const Batch& m);
 
   // Around the bulk data, which the server moves.
   Answer<void> before_write(const WriteMemory& m) const;
@@ -119,6 +120,10 @@ class Session {
     std::uint64_t bytes = 0;
     std::uint32_t module = 0;  // of a module variable; 0 otherwise
   };
+  Answer<void> step(const InlineWrite& m, BatchReply& reply);
+  Answer<void> step(const InlineRead& m, BatchReply& reply);
+  template <class Request>
+  Answer<void> step(const Request& m, BatchReply&);
   Answer<DeviceState::Module*> own_module(std::uint32_t module);
   Answer<DeviceState::Kernel*> own_kernel(std::uint32_t kernel);
   Answer<void> check_stream(std::uint32_t stream) const;
