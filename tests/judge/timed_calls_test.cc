@@ -63,11 +63,13 @@ class TimedCallsTest : public testing::Test {
     PTXBENCH_TRY(const RunOutcome outcome, session.run());
     EXPECT_EQ(outcome.end, HostEnd::kReturned) << outcome.error_text;
     const std::vector<OutputShape> outputs = {{"C", schema::DType::kBFloat16, {kM, kN}}};
-    PTXBENCH_TRY(Baseline baseline, Baseline::prepare(trusted, problem_, link.inputs(), outputs));
+    PTXBENCH_TRY(DeviceProcess libraries, DeviceProcess::start(program_));
+    PTXBENCH_TRY(Baseline baseline,
+                 Baseline::prepare(libraries, problem_, link.input_blocks(), {kM * kK * 2, kN * kK * 2}, outputs));
     TimedCallsOrder order{problem_, outputs, kSeed};
     order.warm_ups = 2, order.calls = 4;
     PTXBENCH_TRY(TimedCallsOutcome timed, time_calls(order, session, link, trusted, *bench, baseline));
-    baseline.close(trusted);
+    baseline.close();
     link.close();
     return timed;
   }

@@ -395,7 +395,9 @@ TEST_F(WithTools, AWholeEvaluation) {
   const auto with_tools = [&] {
     Draft draft = *Draft::create(request);
     draft.fields() = emulated->fields();
-    ToolRuns(draft, device_).run(plans[0]);
+    ToolRuns(draft, device_).run([&]() -> Result<std::vector<HostTensor>> {
+      return make_inputs(draft.problem(), plans[0], draft.seed(), 0, 1).tensors;
+    });
     return draft.finish();
   };
   const auto verdict = with_tools();

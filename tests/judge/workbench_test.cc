@@ -14,6 +14,7 @@
 #include "ptxbench/base/subprocess.h"
 #include "ptxbench/judge/bf16.h"
 #include "ptxbench/judge/compare.h"
+#include "ptxbench/judge/workbench_calls.h"
 
 namespace ptxbench::judge {
 namespace {
@@ -25,7 +26,7 @@ constexpr int kControlFd = 3, kAnswerMs = 60'000;
 
 // One emulator process for all tests of a suite.
 class WorkbenchTest : public testing::Test {
- protected:
+ public:
   static void SetUpTestSuite() {
     auto program = find_companion("ptxbench-device-emu");
     ASSERT_TRUE(program.has_value()) << program.error().format();
@@ -343,6 +344,14 @@ class TimedCallsTest : public WorkbenchTest {
   static void poke(std::uint64_t address, std::uint16_t bits) {
     EXPECT_TRUE(queue->call(wire::WriteMemory{address, 2, 0}, std::as_bytes(std::span(&bits, 1))).has_value());
   }
+  static DeviceWorkbench::CallCheck checked(const Problem& problem, const std::vector<std::uint64_t>& inputs,
+                                            const std::vector<OutputShape>& shapes,
+                                            const std::vector<std::uint64_t>& outputs, const PhiloxStream& draw) {
+    const auto check = bench->check_call(problem, inputs, shapes, outputs, draw);
+    EXPECT_TRUE(check.has_value()) << check.error().format();
+    EXPECT_TRUE(queue->flush());
+    return (*check)->finish();
+  }
   static std::vector<std::uint16_t> rounded(const std::vector<double>& values) {
     std::vector<std::uint16_t> bits;
     for (const double value : values) bits.push_back(bf16_from(value));
@@ -350,30 +359,88 @@ class TimedCallsTest : public WorkbenchTest {
   }
 };
 
-// Bit for bit what the CPU draws.
-TEST_F(TimedCallsTest, DrawnInputsAreThoseOfTheFamilyNormal) {
-  const Problem problem = gemm(6, 10, 40);
-  const InputSet cpu =
-      make_inputs(problem, {wire::Schedule::kLatest, std::vector<Family>(6, Family::kNormal)}, kSeed, 7, 1);
-  const std::vector<std::uint64_t> addresses = {alloc(cpu.tensors[0].bytes.size()), alloc(cpu.tensors[1].bytes.size())};
-  ASSERT_TRUE(bench->draw_inputs(problem, addresses, kSeed, 7).has_value());
-  for (std::size_t i = 0; i < 2; ++i) {
+RunPlan plan_of(const Problem& problem, Family family) {
+  return {wire::Schedule::kLatest, std::vector<Family>(problem.units(), family)};
+}
+
+std::vector<std::uint64_t> room_for(const InputSet& inputs) {
+  std::vector<std::uint64_t> addresses;
+  for (const HostTensor& tensor : inputs.tensors) {
+    const auto block = WorkbenchTest::queue->call(wire::Alloc{tensor.bytes.size()});
+    EXPECT_TRUE(block.has_value());
+    addresses.push_back(block ? block->address : 0);
+  }
+  return addresses;
+}
+
+// Bit for bit what the CPU draws, save for O and L of attention backward.
+void expect_drawn(DeviceWorkbench& bench, const Problem& problem, const RunPlan& plan) {
+  SCOPED_TRACE(std::string(to_string(plan.family_of_unit.back())));
+  const InputSet cpu = make_inputs(problem, plan, kSeed, 7, 1);
+  const std::vector<std::uint64_t> addresses = room_for(cpu);
+  ASSERT_TRUE(bench.draw_inputs(problem, plan, addresses, kSeed, 7).has_value());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
     std::vector<std::byte> got(cpu.tensors[i].bytes.size());
-    ASSERT_TRUE(queue->call(wire::ReadMemory{addresses[i], got.size(), 0}, {}, got).has_value());
+    ASSERT_TRUE(WorkbenchTest::queue->call(wire::ReadMemory{addresses[i], got.size(), 0}, {}, got).has_value());
+    if (i == 3 || i == 5) continue;
     EXPECT_EQ(got, cpu.tensors[i].bytes) << "tensor " << i;
   }
+  for (const std::uint64_t address : addresses)
+    EXPECT_TRUE(WorkbenchTest::queue->call(wire::Free{address}).has_value());
+}
+
+TEST_F(TimedCallsTest, DrawnInputsAreThoseOfTheCpu) {
+  const Problem problem = gemm(12, 10, 40);
+  for (const Family family :
+       {Family::kNormal, Family::kInteger, Family::kOffset, Family::kSpikes, Family::kScaled, Family::kSignature}) {
+    RunPlan plan = plan_of(problem, family);
+    expect_drawn(*bench, problem, plan);
+    if (family == Family::kInteger) continue;  // it has a run to itself
+    for (std::size_t i = 0; i < plan.family_of_unit.size(); i += 3) plan.family_of_unit[i] = Family::kNormal;
+    expect_drawn(*bench, problem, plan);
+  }
+}
+
+TEST_F(TimedCallsTest, DrawnInputsOfAttentionAreThoseOfTheCpu) {
+  for (const bool causal : {false, true})
+    for (const Operation operation : {Operation::kAttentionForward, Operation::kAttentionBackward}) {
+      const Problem problem = attention(operation, {2, 4, 2, 24, 64, causal});
+      for (const Family family :
+           {Family::kNormal, Family::kOffset, Family::kSpikes, Family::kWide, Family::kSignature, Family::kImpulse}) {
+        if (family == Family::kImpulse && operation == Operation::kAttentionForward) continue;
+        RunPlan plan = plan_of(problem, family);
+        plan.family_of_unit[0] = Family::kNormal;
+        expect_drawn(*bench, problem, plan);
+      }
+    }
+}
+
+// The O and L of backward's inputs: the device's FP64 forward pass, rounded once; the CPU's sums are in another order.
+TEST_F(TimedCallsTest, ForwardOutputsAreComputedForBackward) {
+  const Problem problem = attention(Operation::kAttentionBackward, {1, 4, 2, 24, 64, true});
+  const InputSet cpu = make_inputs(problem, plan_of(problem, Family::kNormal), kSeed, 7, 1);
+  const std::vector<std::uint64_t> addresses = room_for(cpu);
+  ASSERT_TRUE(bench->draw_inputs(problem, plan_of(problem, Family::kNormal), addresses, kSeed, 7).has_value());
+  std::vector<std::uint16_t> o(cpu.tensors[3].bf16().size());
+  std::vector<float> lse(cpu.tensors[5].f32().size());
+  ASSERT_TRUE(queue->read(addresses[3], std::as_writable_bytes(std::span(o))));
+  ASSERT_TRUE(queue->read(addresses[5], std::as_writable_bytes(std::span(lse))));
+  ASSERT_TRUE(queue->flush());
+  for (std::size_t i = 0; i < o.size(); ++i)
+    EXPECT_NEAR(bf16_value(o[i]), bf16_value(cpu.tensors[3].bf16()[i]), 1.0 / 256 * std::fabs(bf16_value(o[i])));
+  for (std::size_t i = 0; i < lse.size(); ++i) EXPECT_FLOAT_EQ(lse[i], cpu.tensors[5].f32()[i]);
 }
 
 TEST_F(TimedCallsTest, ChecksSampledRowsOfAGemmAndScansTheRest) {
   const Problem problem = gemm(4, 24, 40);
   const std::vector<std::uint64_t> inputs = {alloc(4 * 40 * 2), alloc(24 * 40 * 2)};
-  ASSERT_TRUE(bench->draw_inputs(problem, inputs, kSeed, 3).has_value());
+  ASSERT_TRUE(bench->draw_inputs(problem, plan_of(problem, Family::kNormal), inputs, kSeed, 3).has_value());
   const InputSet cpu =
       make_inputs(problem, {wire::Schedule::kLatest, std::vector<Family>(4, Family::kNormal)}, kSeed, 3, 1);
   const auto expected = *CpuWorkbench(1).reference(problem, cpu);
   const std::vector<std::uint64_t> outputs = {place(rounded(expected[0]))};
   const std::vector<OutputShape> shapes = {{"C", schema::DType::kBFloat16, {4, 24}}};
-  const auto check = [&] { return *bench->check_call(problem, inputs, shapes, outputs, PhiloxStream(kSeed, 99)); };
+  const auto check = [&] { return checked(problem, inputs, shapes, outputs, PhiloxStream(kSeed, 99)); };
   EXPECT_EQ(check().rows, 64);
   EXPECT_EQ(check().figures[0].strict_failing, 0);
   // 64 draws from 4 rows miss none of them: a wrong element must be seen.
@@ -391,13 +458,13 @@ TEST_F(TimedCallsTest, ChecksOneHeadOfAttention) {
   const InputSet cpu = make_inputs(problem, plan, kSeed, 5, 1);
   std::vector<std::uint64_t> inputs;
   for (const HostTensor& tensor : cpu.tensors) inputs.push_back(alloc(tensor.bytes.size()));
-  ASSERT_TRUE(bench->draw_inputs(problem, inputs, kSeed, 5).has_value());
+  ASSERT_TRUE(bench->draw_inputs(problem, plan_of(problem, Family::kNormal), inputs, kSeed, 5).has_value());
   const auto expected = *CpuWorkbench(1).reference(problem, cpu);
   std::vector<float> lse(expected[1].begin(), expected[1].end());
   const std::vector<std::uint64_t> outputs = {place(rounded(expected[0])), place(lse)};
   const std::vector<OutputShape> shapes = {{"O", schema::DType::kBFloat16, {1, 2, 24, 64}},
                                            {"L", schema::DType::kFloat32, {1, 2, 24}}};
-  const auto check = [&] { return *bench->check_call(problem, inputs, shapes, outputs, PhiloxStream(kSeed, 1)); };
+  const auto check = [&] { return checked(problem, inputs, shapes, outputs, PhiloxStream(kSeed, 1)); };
   EXPECT_EQ(check().rows, 48);
   EXPECT_EQ(check().figures[0].strict_failing, 0);
   EXPECT_EQ(check().figures[1].strict_failing, 0);
@@ -409,10 +476,31 @@ TEST_F(TimedCallsTest, ChecksOneHeadOfAttention) {
   EXPECT_EQ(check().figures[0].strict_failing, 1);
 }
 
-TEST_F(TimedCallsTest, BackwardIsRefusedByName) {
-  const Problem problem = attention(Operation::kAttentionBackward, {1, 1, 1, 24, 64, false});
+TEST_F(TimedCallsTest, ChecksOneHeadOfAttentionBackward) {
+  const Problem problem = attention(Operation::kAttentionBackward, {1, 2, 1, 24, 64, true});
+  const InputSet cpu = make_inputs(problem, plan_of(problem, Family::kNormal), kSeed, 5, 1);
+  std::vector<std::uint64_t> inputs, outputs;
+  for (const HostTensor& tensor : cpu.tensors) inputs.push_back(place(tensor.bytes));
+  const auto expected = *CpuWorkbench(1).reference(problem, cpu);
+  for (const std::vector<double>& values : expected) outputs.push_back(place(rounded(values)));
+  const std::vector<OutputShape> shapes = {{"dQ", schema::DType::kBFloat16, {1, 2, 24, 64}},
+                                           {"dK", schema::DType::kBFloat16, {1, 1, 24, 64}},
+                                           {"dV", schema::DType::kBFloat16, {1, 1, 24, 64}}};
+  const auto check = [&] { return checked(problem, inputs, shapes, outputs, PhiloxStream(kSeed, 1)); };
+  ASSERT_EQ(check().figures.size(), 3u);
+  EXPECT_EQ(check().rows, 48);  // of dQ
+  for (const schema::OutputFigures& figures : check().figures) EXPECT_EQ(figures.strict_failing, 0) << figures.output;
+  for (std::size_t i = 0; i < 3; ++i) {
+    poke(outputs[i] + (20 * 64 + 3) * 2, 0x4120);  // 10
+    EXPECT_EQ(check().figures[i].strict_failing, 1) << shapes[i].name;
+  }
+}
+
+TEST_F(TimedCallsTest, RowsOfBrokenBlocksAreRefusedByName) {
+  const Problem problem = gemm(4, 8, 36);
   EXPECT_FALSE(DeviceWorkbench::can_draw(problem));
-  EXPECT_EQ(bench->draw_inputs(problem, {}, kSeed, 0).error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(bench->draw_inputs(problem, plan_of(problem, Family::kNormal), {}, kSeed, 0).error().kind,
+            ErrorKind::kUnsupported);
 }
 
 }  // namespace

@@ -284,6 +284,22 @@ TEST_F(ServerTest, ABatchStopsAtTheFirstRefusal) {
   EXPECT_NE(large.error().message.find("100663296"), std::string::npos) << large.error().message;
 }
 
+TEST_F(ServerTest, AReplayHasCommandsBeforeAndAfterIt) {
+  const auto block = control_->call(Alloc{8});
+  const std::uint64_t at = block->address;
+  const auto host = add_host({{{at, 8}}, false, {}});
+  ASSERT_TRUE(host->call(CopyMemory{at + 4, at, 4, 0}));
+  ASSERT_TRUE(control_->call(EndRun{}));
+  Replay replay;
+  replay.before = {FillMemory{at, 1, 7, 4, 0}};
+  replay.after = {FillMemory{at, 1, 9, 4, 0}};
+  ASSERT_TRUE(control_->call(replay));
+  const auto now = control_->call(Batch{{InlineRead{at, 8}}});
+  EXPECT_EQ(now->reads[0], std::string("\x9\0\0\0\x7\0\0\0", 8)) << "the copy ran between the two";
+  replay.before = {FillMemory{at, 1, 7, 3, 0}};
+  EXPECT_EQ(control_->call(replay).error().code, Code::kInvalidValue);
+}
+
 TEST_F(ServerTest, AttributesReachTheDevice) {
   const auto host = add_host();
   const std::uint32_t add = kernel(*host, "add");

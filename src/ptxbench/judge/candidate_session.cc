@@ -105,15 +105,20 @@ Status CandidateSession::write_inputs(const std::vector<HostTensor>& inputs) {
   return {};
 }
 
-Status CandidateSession::poison_outputs() {
+std::vector<wire::BatchCommand> CandidateSession::poison() const {
+  std::vector<wire::BatchCommand> commands;
   for (const PlacedTensor& tensor : tensors_) {
     if (!tensor.output || tensor.bytes == 0) continue;
     const std::uint64_t words = tensor.bytes / 4, rest = tensor.bytes % 4;
-    PTXBENCH_TRY_STATUS(device_.add(wire::FillMemory{tensor.address, words, tensor.poison, 4, 0}));
-    if (rest > 0)
-      PTXBENCH_TRY_STATUS(device_.add(wire::FillMemory{tensor.address + words * 4, rest, tensor.poison, 1, 0}));
+    commands.emplace_back(wire::FillMemory{tensor.address, words, tensor.poison, 4, 0});
+    if (rest > 0) commands.emplace_back(wire::FillMemory{tensor.address + words * 4, rest, tensor.poison, 1, 0});
   }
-  return {};
+  return commands;
+}
+
+Status CandidateSession::poison_outputs() {
+  for (wire::BatchCommand& command : poison()) PTXBENCH_TRY_STATUS(device_.add(std::move(command)));
+  return device_.flush();
 }
 
 Result<std::vector<std::vector<std::byte>>> CandidateSession::read_outputs() {
@@ -182,13 +187,15 @@ Status CandidateSession::finish(const HostWait& wait, RunOutcome& outcome) {
   return {};
 }
 
-Result<wire::RunReply> CandidateSession::replay(const ReplayOrder& order) {
+Result<wire::RunReply> CandidateSession::replay(ReplayOrder order) {
   wire::Replay replay;
   replay.schedule = order.schedule;
   replay.work_limit = request_.limits.work;
   replay.deadline_ms = static_cast<std::uint32_t>(request_.limits.wall.count());
   replay.mode = order.mode;
   replay.flush_bytes = order.flush_bytes;
+  replay.before = std::move(order.before);
+  replay.after = std::move(order.after);
   device_.set_patience(request_.limits.wall + kDeviceGrace + kAfterHang);
   const Clock::time_point start = Clock::now();
   Result<wire::RunReply> reply = device_.call(replay);

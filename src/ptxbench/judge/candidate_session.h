@@ -26,7 +26,8 @@ struct PlacedTensor {
 struct ReplayOrder {
   wire::ReplayMode mode = wire::ReplayMode::kCheck;
   wire::Schedule schedule = wire::Schedule::kLatest;
-  std::uint64_t flush_bytes = 0;  // kTime
+  std::uint64_t flush_bytes = 0;                  // kTime
+  std::vector<wire::BatchCommand> before, after;  // around it and not measured; `after` unless a kernel trapped
 };
 
 class CandidateSession {
@@ -41,10 +42,11 @@ class CandidateSession {
 
   // The commands of that run again. kTimeout: a kernel did not end, and the device process was ended. A trap is in the
   // reply.
-  Result<wire::RunReply> replay(const ReplayOrder& order);
+  Result<wire::RunReply> replay(ReplayOrder order);
 
   // One for each input tensor, in call order.
   Status write_inputs(const std::vector<HostTensor>& inputs);
+  std::vector<wire::BatchCommand> poison() const;  // of all outputs
   Status poison_outputs();
   Result<std::vector<std::vector<std::byte>>> read_outputs();
 

@@ -16,7 +16,8 @@ Result<DeviceLink> DeviceLink::open(CandidateSession& candidate, DeviceProcess& 
       link.out_.push_back(way);
       link.outputs_.push_back(way.far);
     } else {
-      PTXBENCH_TRY(const wire::AddressReply own, trusted.call(wire::Alloc{tensor.bytes}));
+      PTXBENCH_TRY(const wire::SharedBlock own, trusted.call(wire::AllocShared{tensor.bytes}));
+      link.input_blocks_.push_back(own);
       link.inputs_.push_back(own.address);
       PTXBENCH_TRY(link.in_.emplace_back(),
                    passage(trusted, own.address, candidate.device(), tensor.address, tensor.bytes));
@@ -41,19 +42,32 @@ Status DeviceLink::upload(const InputSet& inputs) {
   return {};
 }
 
-Status DeviceLink::push() {
-  for (const Passage& way : in_)
-    PTXBENCH_TRY_STATUS(trusted_->add(wire::CopyMemory{way.near, way.source, way.bytes, 0}));
-  PTXBENCH_TRY_STATUS(trusted_->flush());  // one process must have written what the other one reads
-  for (const Passage& way : in_)
-    PTXBENCH_TRY_STATUS(candidate_->device().add(wire::CopyMemory{way.destination, way.far, way.bytes, 0}));
-  return candidate_->poison_outputs();
+Result<std::vector<HostTensor>> DeviceLink::download() {
+  std::vector<HostTensor> tensors;
+  for (const Passage& way : in_) {
+    tensors.push_back({std::vector<std::byte>(way.bytes)});
+    PTXBENCH_TRY_STATUS(trusted_->read(way.source, tensors.back().bytes));
+  }
+  PTXBENCH_TRY_STATUS(trusted_->flush());
+  return tensors;
 }
 
-Status DeviceLink::pull() {
-  for (const Passage& way : out_)
-    PTXBENCH_TRY_STATUS(candidate_->device().add(wire::CopyMemory{way.near, way.source, way.bytes, 0}));
-  return candidate_->device().flush();
+Status DeviceLink::publish() {
+  for (const Passage& way : in_)
+    PTXBENCH_TRY_STATUS(trusted_->add(wire::CopyMemory{way.near, way.source, way.bytes, 0}));
+  return trusted_->flush();
+}
+
+std::vector<wire::BatchCommand> DeviceLink::take_in() const {
+  std::vector<wire::BatchCommand> commands = candidate_->poison();
+  for (const Passage& way : in_) commands.emplace_back(wire::CopyMemory{way.destination, way.far, way.bytes, 0});
+  return commands;
+}
+
+std::vector<wire::BatchCommand> DeviceLink::hand_out() const {
+  std::vector<wire::BatchCommand> commands;
+  for (const Passage& way : out_) commands.emplace_back(wire::CopyMemory{way.near, way.source, way.bytes, 0});
+  return commands;
 }
 
 }  // namespace ptxbench::judge

@@ -20,16 +20,22 @@ class DeviceLink {
   static Result<DeviceLink> open(CandidateSession& candidate, DeviceProcess& trusted);
   void close();
 
-  // Addresses in the trusted process, in the definition's order.
+  // Addresses in the trusted process, in the definition's order. The inputs are blocks of its own that a further process of
+  // the judge's may map (input_blocks()); the candidate's never does.
   const std::vector<std::uint64_t>& inputs() const { return inputs_; }
+  const std::vector<wire::SharedBlock>& input_blocks() const { return input_blocks_; }
   const std::vector<std::uint64_t>& outputs() const { return outputs_; }
 
-  // From this process into the trusted one's inputs.
+  // From this process into the trusted one's inputs, and back.
   Status upload(const InputSet& inputs);
-  // From the trusted process's inputs into the candidate's; the candidate's outputs are poisoned.
-  Status push();
-  // From the candidate's outputs to outputs().
-  Status pull();
+  Result<std::vector<HostTensor>> download();
+
+  // Three steps that bring the trusted process's inputs into the candidate's tensors, and the candidate's outputs to
+  // outputs(). What one process reads, the other one must have finished: publish() waits; take_in() and hand_out() are
+  // commands for the candidate's process, to be carried out before and after its kernels.
+  Status publish();
+  std::vector<wire::BatchCommand> take_in() const;  // and poison in the outputs
+  std::vector<wire::BatchCommand> hand_out() const;
 
  private:
   struct Passage {
@@ -44,6 +50,7 @@ class DeviceLink {
   CandidateSession* candidate_;
   DeviceProcess* trusted_;
   std::vector<std::uint64_t> inputs_, outputs_;
+  std::vector<wire::SharedBlock> input_blocks_;
   std::vector<Passage> in_, out_;
 };
 

@@ -47,6 +47,11 @@ class DeviceProcess {
   Status write(std::uint64_t address, std::span<const std::byte> bytes) {
     return status_of(queue_->write(address, bytes));
   }
+  Status read(std::uint64_t address, std::span<std::byte> to) { return status_of(queue_->read(address, to)); }
+  Status carry_out(std::vector<wire::BatchCommand> commands) {
+    for (wire::BatchCommand& command : commands) PTXBENCH_TRY_STATUS(add(std::move(command)));
+    return flush();
+  }
   Status flush() { return status_of(queue_->flush()); }
 
   // How long the device may take for an answer from now on.

@@ -34,20 +34,20 @@ class GpuEvaluation {
 
  private:
   Status open();
-  bool run_once(const RunPlan& plan, int run, const InputSet& inputs);
-  Result<RunOutcome> execute(const RunPlan& plan, int run, const InputSet& inputs);
-  Result<bool> compare(const RunPlan& plan, const InputSet& inputs, int run);
+  bool run_once(const RunPlan& plan, int run);
+  Status place_inputs(const RunPlan& plan, int run);
+  Result<RunOutcome> execute(const RunPlan& plan, int run);
+  Result<bool> compare(const RunPlan& plan, int run);
   Status count();
   void time();
   void take_times(TimedCallsOutcome outcome);
   std::vector<OutputShape> output_shapes() const;
   // The CPU is the oracle that the trusted kernels are tested against, where it is fast enough.
   bool on_cpu() { return draft_.fields().emulator_sized; }
-  std::future<InputSet> inputs_ahead(const RunPlan& plan, int run) const {
-    return std::async(std::launch::async, [this, &plan, run] {
-      return make_inputs(draft_.problem(), plan, draft_.seed(), run, request_.threads);
-    });
+  InputSet inputs_of(const RunPlan& plan, int run) const {
+    return make_inputs(draft_.problem(), plan, draft_.seed(), run, request_.threads);
   }
+  Result<std::vector<HostTensor>> tool_inputs(const RunPlan& first_plan);
   void look_after_a_hang();
   void infrastructure(const Error& error) { draft_.end(VerdictStatus::kInfraError, error.message); }
 
@@ -55,6 +55,7 @@ class GpuEvaluation {
   Draft& draft_;
   const EvaluateRequest& request_;
   CpuWorkbench cpu_;
+  InputSet inputs_;  // on_cpu(): of the run that is under way
   TrustedDevice* trusted_ = nullptr;
   std::optional<CandidateSession> session_;
   std::optional<DeviceLink> link_;
@@ -66,7 +67,7 @@ GpuEvaluation::~GpuEvaluation() {
   if (preparing_.valid()) {
     if (Result<Baseline> unused = preparing_.get()) baseline_ = std::move(*unused);
   }
-  if (baseline_) baseline_->close(*trusted_->process);
+  if (baseline_) baseline_->close();
   if (link_) link_->close();
 }
 
@@ -82,26 +83,37 @@ Status GpuEvaluation::open() {
     draft_.fields().versions.push_back({"driver", state->driver_version});
   PTXBENCH_TRY(link_, DeviceLink::open(*session_, *trusted_->process));
   // The libraries take a while to load; they do it beside the candidate's first run.
-  if (DeviceWorkbench::can_draw(draft_.problem()))
-    preparing_ = std::async(std::launch::async, [this, shapes = output_shapes()] {
-      return Baseline::prepare(*trusted_->process, draft_.problem(), link_->inputs(), shapes);
-    });
+  if (!DeviceWorkbench::can_draw(draft_.problem())) return {};
+  std::vector<std::uint64_t> bytes;
+  for (const PlacedTensor& tensor : session_->tensors())
+    if (!tensor.output) bytes.push_back(tensor.bytes);
+  preparing_ = std::async(
+      std::launch::async,
+      [this, blocks = link_->input_blocks(), bytes = std::move(bytes), shapes = output_shapes()]() -> Result<Baseline> {
+        PTXBENCH_TRY(DeviceProcess * libraries, station_.libraries());
+        return Baseline::prepare(*libraries, draft_.problem(), blocks, bytes, shapes);
+      });
   return {};
 }
 
-Result<RunOutcome> GpuEvaluation::execute(const RunPlan& plan, int run, const InputSet& inputs) {
-  if (run == 0) {
-    PTXBENCH_TRY_STATUS(session_->write_inputs(inputs.tensors));
-    return session_->run();
-  }
+// Into the candidate's tensors, with poison in its outputs.
+Status GpuEvaluation::place_inputs(const RunPlan& plan, int run) {
   if (on_cpu()) {
-    PTXBENCH_TRY_STATUS(session_->write_inputs(inputs.tensors));
-    PTXBENCH_TRY_STATUS(session_->poison_outputs());
-  } else {
-    PTXBENCH_TRY_STATUS(link_->upload(inputs));
-    PTXBENCH_TRY_STATUS(link_->push());
+    inputs_ = inputs_of(plan, run);
+    PTXBENCH_TRY_STATUS(session_->write_inputs(inputs_.tensors));
+    return session_->poison_outputs();
   }
-  Result<wire::RunReply> reply = session_->replay({wire::ReplayMode::kCheck, plan.schedule, 0});
+  if (DeviceWorkbench::can_draw(draft_.problem()))
+    PTXBENCH_TRY_STATUS(trusted_->bench->draw_inputs(draft_.problem(), plan, link_->inputs(), draft_.seed(), run));
+  else
+    PTXBENCH_TRY_STATUS(link_->upload(inputs_of(plan, run)));
+  PTXBENCH_TRY_STATUS(link_->publish());
+  return session_->device().carry_out(link_->take_in());
+}
+
+Result<RunOutcome> GpuEvaluation::execute(const RunPlan& plan, int run) {
+  if (run == 0) return session_->run();
+  Result<wire::RunReply> reply = session_->replay({wire::ReplayMode::kCheck, plan.schedule, 0, {}, {}});
   RunOutcome outcome;
   outcome.sandbox = draft_.fields().sandbox;
   if (!reply && reply.error().kind == ErrorKind::kTimeout) {
@@ -122,7 +134,7 @@ std::vector<OutputShape> GpuEvaluation::output_shapes() const {
   return shapes;
 }
 
-Result<bool> GpuEvaluation::compare(const RunPlan& plan, const InputSet& inputs, int run) {
+Result<bool> GpuEvaluation::compare(const RunPlan& plan, int run) {
   const Problem& problem = draft_.problem();
   if (on_cpu() || request_.keep_outputs) {
     PTXBENCH_TRY(const auto bytes, session_->read_outputs());
@@ -130,22 +142,26 @@ Result<bool> GpuEvaluation::compare(const RunPlan& plan, const InputSet& inputs,
     if (on_cpu()) {
       std::vector<RunOutput> outputs;
       for (OutputShape& shape : output_shapes()) outputs.push_back({std::move(shape), bytes[outputs.size()]});
-      PTXBENCH_TRY(auto families, cpu_.compare(problem, plan, inputs, outputs, run));
+      PTXBENCH_TRY(auto families, cpu_.compare(problem, plan, inputs_, outputs, run));
       return draft_.take_families(std::move(families));
     }
   }
-  if (run == 0) PTXBENCH_TRY_STATUS(link_->upload(inputs));  // later runs got theirs from there
-  PTXBENCH_TRY_STATUS(link_->pull());
-  PTXBENCH_TRY(auto families, trusted_->bench->compare_placed(problem, plan, inputs, link_->inputs(), output_shapes(),
-                                                              link_->outputs(), run));
+  PTXBENCH_TRY_STATUS(session_->device().carry_out(link_->hand_out()));
+  PTXBENCH_TRY(auto families, trusted_->bench->compare_placed(
+                                  problem, plan, [&] { return inputs_of(plan, run); }, link_->inputs(), output_shapes(),
+                                  link_->outputs(), run));
   return draft_.take_families(std::move(families));
 }
 
 // False when the evaluation ends with this run.
-bool GpuEvaluation::run_once(const RunPlan& plan, int run, const InputSet& inputs) {
+bool GpuEvaluation::run_once(const RunPlan& plan, int run) {
+  if (const Status placed = draft_.phase("inputs", [&] { return place_inputs(plan, run); }); !placed) {
+    infrastructure(placed.error());
+    return false;
+  }
   const Clock::time_point start = Clock::now();
   const Result<RunOutcome> outcome =
-      draft_.phase(run == 0 ? "first run" : "replays", [&] { return execute(plan, run, inputs); });
+      draft_.phase(run == 0 ? "first run" : "replays", [&] { return execute(plan, run); });
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (!outcome) {
     infrastructure(outcome.error());
@@ -156,7 +172,7 @@ bool GpuEvaluation::run_once(const RunPlan& plan, int run, const InputSet& input
     look_after_a_hang();
     return false;
   }
-  const Result<bool> good = draft_.phase("comparison", [&] { return compare(plan, inputs, run); });
+  const Result<bool> good = draft_.phase("comparison", [&] { return compare(plan, run); });
   if (!good) infrastructure(good.error());
   return good && *good;
 }
@@ -177,7 +193,7 @@ void GpuEvaluation::look_after_a_hang() {
 
 Status GpuEvaluation::count() {
   PTXBENCH_TRY_STATUS(session_->poison_outputs());
-  Result<wire::RunReply> reply = session_->replay({wire::ReplayMode::kCount, wire::Schedule::kLatest, 0});
+  Result<wire::RunReply> reply = session_->replay({wire::ReplayMode::kCount, wire::Schedule::kLatest, 0, {}, {}});
   if (!reply) return draft_.void_executed(kCounter, reply.error().message), Status();
   if (!reply->void_reason.empty()) return draft_.void_executed(kCounter, reply->void_reason), Status();
   const auto listing = toolchain::sass_listing(request_.build.artifact);
@@ -198,7 +214,7 @@ void GpuEvaluation::time() {
   schema::FastLayer& fast = draft_.fields().fast;
   if (!DeviceWorkbench::can_draw(draft_.problem())) {
     fast.state = schema::LayerState::kNotMeasured;
-    fast.message = "not measured: fresh inputs for every timed call of attention backward are not supported yet";
+    fast.message = "not measured: inputs whose rows are no whole blocks of 8 elements are not drawn on a GPU";
     return;
   }
   const auto give_up = [&](std::string reason) {
@@ -248,26 +264,29 @@ void GpuEvaluation::take_times(TimedCallsOutcome outcome) {
   draft_.fields().fast = std::move(layer);
 }
 
+// For a run under a tool: where inputs are drawn on the GPU, those of the last run.
+Result<std::vector<HostTensor>> GpuEvaluation::tool_inputs(const RunPlan& first_plan) {
+  if (on_cpu() || !link_) return inputs_of(first_plan, 0).tensors;
+  return link_->download();
+}
+
 Status GpuEvaluation::run() {
   PTXBENCH_TRY(const std::vector<RunPlan> plans,
                plan_runs(draft_.problem(), request_.definition.extension->families, draft_.seed()));
   if (!draft_.accept_build()) return {};
   ToolRuns tools(draft_, station_.gpu());
-  std::future<InputSet> ahead = inputs_ahead(plans[0], 0);
   if (const Status opened = draft_.phase("device", [&] { return open(); }); !opened)
     return infrastructure(opened.error()), Status();
   for (std::size_t run = 0; run < plans.size(); ++run) {
     draft_.say(fmt::format("run {} of {}", run + 1, plans.size()));
-    const InputSet inputs = draft_.phase("inputs", [&] { return ahead.get(); });
-    if (run + 1 < plans.size()) ahead = inputs_ahead(plans[run + 1], static_cast<int>(run) + 1);
-    if (!run_once(plans[run], static_cast<int>(run), inputs)) break;
+    if (!run_once(plans[run], static_cast<int>(run))) break;
   }
   draft_.finish_correct(plans.size());
   if (!draft_.ended()) {
     draft_.say("counting");
     PTXBENCH_TRY_STATUS(draft_.phase("counting", [&] { return count(); }));
   }
-  tools.run(plans[0]);
+  tools.run([&] { return tool_inputs(plans[0]); });
   if (draft_.ended()) return {};
   draft_.say("timing");
   draft_.phase("timing", [&] { time(); });

@@ -68,10 +68,12 @@ Result<DeviceProgram> find_gpu(int number) {
 GpuStation::GpuStation(DeviceProgram gpu) : gpu_(std::move(gpu)) {
   pool_.prepare(gpu_);
   starting_ = std::async(std::launch::async, [this] { return start_trusted(gpu_); });
+  starting_libraries_ = std::async(std::launch::async, [this] { return DeviceProcess::start(gpu_); });
 }
 
 GpuStation::~GpuStation() {
   if (starting_.valid()) starting_.wait();
+  if (starting_libraries_.valid()) starting_libraries_.wait();
 }
 
 Status GpuStation::ready() {
@@ -124,6 +126,17 @@ Result<TrustedDevice*> GpuStation::trusted() {
     trusted_ = std::make_unique<TrustedDevice>(std::move(started));
   }
   return trusted_.get();
+}
+
+Result<DeviceProcess*> GpuStation::libraries() {
+  if (libraries_ == nullptr || libraries_->broken()) {
+    libraries_.reset();
+    Result<DeviceProcess> started =
+        starting_libraries_.valid() ? starting_libraries_.get() : DeviceProcess::start(gpu_);
+    if (!started) return fail(std::move(started).error());
+    libraries_ = std::make_unique<DeviceProcess>(std::move(*started));
+  }
+  return libraries_.get();
 }
 
 }  // namespace ptxbench::judge

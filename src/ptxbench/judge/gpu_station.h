@@ -1,5 +1,5 @@
-// What the evaluations on one GPU have in common: the judge's own device process, which lives as long as this does, and
-// device processes for candidates, which are started before they are needed.
+// What the evaluations on one GPU have in common: the judge's own device process and that of the vendor's libraries, which
+// live as long as this does, and device processes for candidates, which are started before they are needed.
 #pragma once
 
 #include <future>
@@ -28,7 +28,7 @@ struct TrustedDevice {
 
 class GpuStation {
  public:
-  // Begins to start both processes at once.
+  // Begins to start all of them at once.
   explicit GpuStation(DeviceProgram gpu);
   ~GpuStation();
 
@@ -45,6 +45,8 @@ class GpuStation {
   Result<DeviceProcess> candidate_device(bool another);
   // The judge's own. A process that broke is replaced by the next call.
   Result<TrustedDevice*> trusted();
+  // The process that the vendor's libraries run in, by the same rule.
+  Result<DeviceProcess*> libraries();
 
  private:
   DeviceProgram gpu_;
@@ -53,6 +55,8 @@ class GpuStation {
   wire::DeviceInfo info_;  // since ready()
   std::future<Result<TrustedDevice>> starting_;
   std::unique_ptr<TrustedDevice> trusted_;
+  std::future<Result<DeviceProcess>> starting_libraries_;
+  std::unique_ptr<DeviceProcess> libraries_;
 };
 
 }  // namespace ptxbench::judge

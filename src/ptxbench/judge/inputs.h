@@ -57,11 +57,6 @@ struct InputSet {
 // run is the index of the plan: it selects the random streams. Attention backward computes O and L by the reference.
 InputSet make_inputs(const Problem& problem, const RunPlan& plan, std::uint64_t seed, int run, unsigned threads);
 
-// How the family "normal" is drawn, for a device that draws it itself: element 8 i + j of tensor number `tensor` is
-// table[bits j] of block i of the stream, bits 0 being the low half of the first word. For rows of whole blocks of 8.
-const std::vector<std::uint16_t>& normal_bf16_table();
-PhiloxStream normal_stream(std::uint64_t seed, int run, int tensor);
-
 // The expected outputs in the definition's order, in double precision.
 std::vector<std::vector<double>> make_reference(const Problem& problem, const InputSet& inputs, unsigned threads);
 

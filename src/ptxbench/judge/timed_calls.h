@@ -2,8 +2,8 @@
 // poisoned outputs and a flushed L2, alternating with the strongest vendor library on the same inputs. Every call's outputs
 // are verified. What the times amount to is time_rules.h.
 //
-// Two device processes take part (device_link.h). The trusted one draws the inputs, runs the libraries and checks outputs;
-// the candidate's never holds a seed or an expected value.
+// Three device processes take part. The trusted one draws the inputs and checks outputs (device_link.h); the libraries'
+// has the same inputs mapped (baseline.h); the candidate's gets copies and never holds a seed or an expected value.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ptxbench/base/result.h"
+#include "ptxbench/judge/baseline.h"
 #include "ptxbench/judge/candidate_session.h"
 #include "ptxbench/judge/compare.h"
 #include "ptxbench/judge/device_link.h"
@@ -37,26 +38,6 @@ struct TimedCallsOutcome {
   std::optional<schema::FamilyFigures> wrong;  // outputs of a call; run is left to the caller
   std::optional<wire::RunReply> fault;         // a call ended in an error of the device
   bool hung = false;                           // a call did not end; the candidate's device process was ended
-};
-
-// Asks the libraries for their plans; loading them takes some 0.4 s, so it is worth doing early. The outputs of the
-// baseline live in the trusted process until close().
-class Baseline {
- public:
-  static Result<Baseline> prepare(DeviceProcess& trusted, const Problem& problem,
-                                  const std::vector<std::uint64_t>& inputs, const std::vector<OutputShape>& outputs);
-
-  // The fastest plan of each library on what the inputs hold, by the median of a few timed calls.
-  Result<std::vector<BaselineCalls>> choose(DeviceProcess& trusted, std::uint64_t flush_bytes) const;
-  Status run(DeviceProcess& trusted, const BaselineCalls& chosen, std::uint64_t flush_bytes, Calls& calls) const;
-  void close(DeviceProcess& trusted);                      // frees the outputs
-  const std::string& problem() const { return problem_; }  // why libraries are missing; empty: none is
-
- private:
-  std::vector<std::uint64_t> outputs_;
-  std::uint32_t handle_ = 0;
-  std::vector<wire::BaselinePlan> plans_;
-  std::string problem_;
 };
 
 // The candidate has run once, so that there is a command list. An Error is the infrastructure's.

@@ -224,14 +224,14 @@ void ToolRuns::sanitize(SanitizerTool tool, const ToolRun& what) {
     versions.push_back({"compute-sanitizer", started->version.get()});
 }
 
-void ToolRuns::run(const RunPlan& first_plan) {
+void ToolRuns::run(const std::function<Result<std::vector<HostTensor>>()>& inputs_of_run) {
   const EvaluateRequest& request = draft_.request();
   if ((request.sanitize.empty() && !request.audit) || !worth_a_run(draft_.fields())) return;
-  const InputSet inputs = draft_.phase(
-      "inputs", [&] { return make_inputs(draft_.problem(), first_plan, draft_.seed(), 0, request.threads); });
+  const Result<std::vector<HostTensor>> inputs = draft_.phase("inputs", inputs_of_run);
+  if (!inputs) return draft_.end(VerdictStatus::kInfraError, inputs.error().message);
   ToolRun what{request.run, {}};
   what.request.artifact = request.build.library;
-  what.request.arguments = draft_.arguments(inputs.tensors);
+  what.request.arguments = draft_.arguments(*inputs);
   const schema::CorrectLayer& correct = draft_.fields().correct;
   // A run that failed stopped somewhere.
   if (!correct.failure) what.launches = static_cast<std::size_t>(correct.runs.front().launches);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <optional>
 #include <string>
@@ -52,8 +53,8 @@ class ToolRuns {
   // Begins to start the first sanitizer's process.
   ToolRuns(Draft& draft, const DeviceProgram& program);
   // For a candidate that failed, too: the tools may say why. Not for one that hangs, or where there is nothing to run or to
-  // compare; Draft::finish() says so.
-  void run(const RunPlan& first_plan);
+  // compare; Draft::finish() says so. inputs: asked for if there is something to run.
+  void run(const std::function<Result<std::vector<HostTensor>>()>& inputs);
 
  private:
   void start_next();

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -68,6 +69,8 @@ class CpuWorkbench : public Workbench {
   unsigned threads_;
 };
 
+struct InputRecipe;
+
 // On the device behind a control connection. Everything it allocates there is freed before a call returns.
 class DeviceWorkbench : public Workbench {
  public:
@@ -85,28 +88,32 @@ class DeviceWorkbench : public Workbench {
 
   // ---- Tensors that lie on this device already, addresses in the definition's order ----
 
-  // As compare(). inputs: the same once more, for hints.
+  // As compare(). inputs makes the same ones on the CPU, when hints are asked for.
   Result<std::vector<schema::FamilyFigures>> compare_placed(const Problem& problem, const RunPlan& plan,
-                                                            const InputSet& inputs,
+                                                            const std::function<InputSet()>& inputs,
                                                             std::span<const std::uint64_t> input_addresses,
                                                             const std::vector<OutputShape>& shapes,
                                                             std::span<const std::uint64_t> output_addresses, int run);
 
-  // Whether fresh inputs of this problem can be drawn here: GEMM and attention forward with rows of whole blocks of 8.
-  // Attention backward needs the O and L of a forward pass, which is not made here per call.
+  // Whether inputs of this problem can be drawn here: rows of whole blocks of 8 elements.
   static bool can_draw(const Problem& problem);
-  // All inputs from N(0,1): what make_inputs gives for the family "normal" with this seed and run.
-  Status draw_inputs(const Problem& problem, std::span<const std::uint64_t> inputs, std::uint64_t seed, int run);
+  // What make_inputs gives for this plan, seed and run, bit for bit; attention backward's O and L, which are computed, up
+  // to the order of sums in FP64. kGiven: O and L are the caller's to write. Done after the queue's next flush.
+  enum class Forward { kComputed, kGiven };
+  Status draw_inputs(const Problem& problem, const RunPlan& plan, std::span<const std::uint64_t> inputs,
+                     std::uint64_t seed, int run, Forward forward = Forward::kComputed);
 
   // Every element of the outputs is scanned for poison, NaN and infinity; a part that `draw` chooses is computed anew
-  // from the inputs and held against the strict rule: 64 rows of C, or all rows of the query heads of one K/V head.
+  // from the inputs and held against the strict rule: 64 rows of C, or one K/V head with all rows of its query heads.
+  // Begun here; the inputs and outputs may be overwritten by later commands. finish() after the queue's next flush.
   struct CallCheck {
     std::int64_t rows = 0;                       // held against exact values
     std::vector<schema::OutputFigures> figures;  // per output, of what was looked at
   };
-  Result<CallCheck> check_call(const Problem& problem, std::span<const std::uint64_t> inputs,
-                               const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> outputs,
-                               const PhiloxStream& draw);
+  class PendingCheck;
+  Result<std::unique_ptr<PendingCheck>> check_call(const Problem& problem, std::span<const std::uint64_t> inputs,
+                                                   const std::vector<OutputShape>& shapes,
+                                                   std::span<const std::uint64_t> outputs, const PhiloxStream& draw);
 
   // Memory for the scores of attention: as many heads at a time as fit (at least one group of heads that share K and V).
   void set_score_bytes(std::uint64_t bytes) { score_bytes_ = bytes; }
@@ -116,7 +123,8 @@ class DeviceWorkbench : public Workbench {
  private:
   class Memory;  // device blocks of one call
   struct Kernels {
-    std::uint32_t matmul_bf16 = 0, matmul_f64 = 0, softmax = 0, gradient = 0, compare = 0, scan = 0, normal = 0;
+    std::uint32_t matmul_bf16 = 0, matmul_f64 = 0, softmax = 0, gradient = 0, compare = 0, scan = 0, inputs = 0,
+                  round = 0;
   };
 
   explicit DeviceWorkbench(CommandQueue& queue) : queue_(queue) {}
@@ -143,18 +151,16 @@ class DeviceWorkbench : public Workbench {
                     std::int64_t columns, std::uint64_t expected, std::vector<RowRecord>& records);
   Status scan_at(Memory& memory, schema::DType dtype, std::uint64_t address, std::int64_t elements,
                  std::array<std::uint64_t, 2>& counts);  // as ScanCounts has them
-  Result<CallCheck> check_parts(Memory& memory, const Problem& problem, std::span<const std::uint64_t> inputs,
-                                const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> outputs,
-                                const PhiloxStream& draw);
-  Result<CallCheck> check_gemm(Memory& memory, const Problem& problem, std::span<const std::uint64_t> inputs,
-                               const OutputShape& shape, std::uint64_t output, const PhiloxStream& draw);
-  Result<CallCheck> check_forward(Memory& memory, const Problem& problem, std::span<const std::uint64_t> inputs,
-                                  const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> outputs,
-                                  const PhiloxStream& draw);
+  Status draw_input(Memory& memory, const InputRecipe& recipe, std::uint64_t out, std::uint64_t keys);
+  Status draw_forward(const AttentionShape& shape, std::span<const std::uint64_t> inputs);
+  Status check_gemm(PendingCheck& check, const Problem& problem, std::span<const std::uint64_t> inputs,
+                    std::uint64_t output, const PhiloxStream& draw);
+  Status check_attention(PendingCheck& check, const Problem& problem, std::span<const std::uint64_t> inputs,
+                         std::span<const std::uint64_t> outputs, const PhiloxStream& draw);
 
   CommandQueue& queue_;
   std::uint32_t module_ = 0;
-  std::uint64_t normal_table_ = 0;                    // on the device, from the first draw on
+  std::uint64_t normal_ = 0, narrow_ = 0;             // tables on the device, from the first draw on
   std::multimap<std::uint64_t, std::uint64_t> kept_;  // blocks by size that timed calls use again
   Kernels kernels_;
   std::uint64_t score_bytes_ = std::uint64_t{8} << 30;

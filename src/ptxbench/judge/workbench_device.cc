@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "ptxbench/judge/compare.h"
@@ -43,13 +44,15 @@ Result<std::unique_ptr<DeviceWorkbench>> DeviceWorkbench::create(CommandQueue& q
   PTXBENCH_TRY_STATUS(find("ptxbench_gradient", kernels.gradient));
   PTXBENCH_TRY_STATUS(find("ptxbench_compare", kernels.compare));
   PTXBENCH_TRY_STATUS(find("ptxbench_scan", kernels.scan));
-  PTXBENCH_TRY_STATUS(find("ptxbench_normal", kernels.normal));
+  PTXBENCH_TRY_STATUS(find("ptxbench_inputs", kernels.inputs));
+  PTXBENCH_TRY_STATUS(find("ptxbench_round", kernels.round));
   return bench;
 }
 
 DeviceWorkbench::~DeviceWorkbench() {
   for (const auto& [bytes, address] : kept_) static_cast<void>(queue_.call(wire::Free{address}));
-  if (normal_table_ != 0) static_cast<void>(queue_.call(wire::Free{normal_table_}));
+  for (const std::uint64_t table : {normal_, narrow_})
+    if (table != 0) static_cast<void>(queue_.call(wire::Free{table}));
   if (module_ != 0) static_cast<void>(queue_.call(wire::UnloadModule{module_}));
 }
 
@@ -274,12 +277,14 @@ Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare(const Proble
     PTXBENCH_TRY(out.emplace_back(), memory.upload(output.bytes));
     shapes.push_back(output);
   }
-  return compare_placed(problem, plan, inputs, in, shapes, out, run);
+  return compare_placed(
+      problem, plan, [&] { return inputs; }, in, shapes, out, run);
 }
 
 Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare_placed(
-    const Problem& problem, const RunPlan& plan, const InputSet& inputs, std::span<const std::uint64_t> input_addresses,
-    const std::vector<OutputShape>& shapes, std::span<const std::uint64_t> output_addresses, int run) {
+    const Problem& problem, const RunPlan& plan, const std::function<InputSet()>& inputs,
+    std::span<const std::uint64_t> input_addresses, const std::vector<OutputShape>& shapes,
+    std::span<const std::uint64_t> output_addresses, int run) {
   Memory memory(queue_);
   PTXBENCH_TRY(const std::vector<Block> blocks, expected(memory, problem, input_addresses));
   std::vector<std::vector<RowRecord>> records;
@@ -298,6 +303,7 @@ Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare_placed(
       chosen.insert(chosen.end(), records[i].begin() + first, records[i].begin() + last);
     return add_up(shapes[i], rows, chosen, part.family == Family::kInteger);
   };
+  std::optional<InputSet> made;
   std::vector<std::vector<double>> values;  // these two are brought here when the first hint is asked for
   std::vector<std::vector<std::byte>> bytes;
   const auto bring = [&]() -> Status {
@@ -318,7 +324,8 @@ Result<std::vector<schema::FamilyFigures>> DeviceWorkbench::compare_placed(
     std::vector<OutputView> views;
     for (std::size_t i = 0; i < shapes.size(); ++i)
       views.emplace_back(shapes[i].name, shapes[i].dtype, shapes[i].shape, bytes[i], values[i]);
-    return diagnose(problem, part, inputs, views, part_figures);
+    if (!made) made = inputs();
+    return diagnose(problem, part, *made, views, part_figures);
   };
   return judge_families(problem, plan, run, shapes.size(), figures, hints);
 }

@@ -417,6 +417,31 @@ struct EndRun {
   template <class V>
   void fields(V&) {}
 };
+// Small data inside a message: commands of a Batch.
+struct InlineWrite {
+  std::uint64_t address = 0;
+  std::string bytes;
+  PTXBENCH_WIRE_FIELDS(address, bytes)
+};
+struct InlineRead {
+  std::uint64_t address = 0;
+  std::uint32_t bytes = 0;
+  PTXBENCH_WIRE_FIELDS(address, bytes)
+};
+using BatchCommand = std::variant<InlineWrite, CopyMemory, FillMemory, Launch, InlineRead>;
+struct BatchReply {
+  std::vector<std::string> reads;  // one per InlineRead, in order
+  PTXBENCH_WIRE_FIELDS(reads)
+};
+// Commands one behind the other. None is waited for before the next one starts; the reply comes when all are done. The
+// first that is refused ends the batch, and what went before has been done.
+struct Batch {
+  static constexpr MessageType kType = MessageType::kBatch;
+  using Reply = BatchReply;
+  static constexpr std::uint64_t kMostReadBytes = std::uint64_t{64} << 20;  // of all reads together
+  std::vector<BatchCommand> commands;
+  PTXBENCH_WIRE_FIELDS(commands)
+};
 // Executes the recorded launches, fills, device copies and (kept) host writes of the last run again.
 struct Replay {
   static constexpr MessageType kType = MessageType::kReplay;
@@ -425,9 +450,10 @@ struct Replay {
   std::uint64_t work_limit = 0;
   std::uint32_t deadline_ms = 0;
   ReplayMode mode = ReplayMode::kCheck;
-  std::uint64_t flush_bytes =
-      0;  // kTime: so many bytes are written before, and persisting lines reset, to empty the L2
-  PTXBENCH_WIRE_FIELDS(schedule, work_limit, deadline_ms, mode, flush_bytes)
+  std::uint64_t flush_bytes = 0;  // kTime: so many bytes are written, and persisting lines reset, to empty the L2
+  // Carried out around it, not part of what is measured, without reads; `after` only if no kernel trapped.
+  std::vector<BatchCommand> before, after;
+  PTXBENCH_WIRE_FIELDS(schedule, work_limit, deadline_ms, mode, flush_bytes, before, after)
 };
 struct Shutdown {
   static constexpr MessageType kType = MessageType::kShutdown;
@@ -480,31 +506,6 @@ struct RunBaseline {
   ReplayMode mode = ReplayMode::kCheck;
   std::uint64_t flush_bytes = 0;
   PTXBENCH_WIRE_FIELDS(handle, plan, mode, flush_bytes)
-};
-// Small data inside a message: commands of a Batch.
-struct InlineWrite {
-  std::uint64_t address = 0;
-  std::string bytes;
-  PTXBENCH_WIRE_FIELDS(address, bytes)
-};
-struct InlineRead {
-  std::uint64_t address = 0;
-  std::uint32_t bytes = 0;
-  PTXBENCH_WIRE_FIELDS(address, bytes)
-};
-using BatchCommand = std::variant<InlineWrite, CopyMemory, FillMemory, Launch, InlineRead>;
-struct BatchReply {
-  std::vector<std::string> reads;  // one per InlineRead, in order
-  PTXBENCH_WIRE_FIELDS(reads)
-};
-// Commands one behind the other. None is waited for before the next one starts; the reply comes when all are done. The
-// first that is refused ends the batch, and what went before has been done.
-struct Batch {
-  static constexpr MessageType kType = MessageType::kBatch;
-  using Reply = BatchReply;
-  static constexpr std::uint64_t kMostReadBytes = std::uint64_t{64} << 20;  // of all reads together
-  std::vector<BatchCommand> commands;
-  PTXBENCH_WIRE_FIELDS(commands)
 };
 struct GetTelemetry {
   static constexpr MessageType kType = MessageType::kGetTelemetry;

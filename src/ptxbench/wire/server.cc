@@ -215,6 +215,14 @@ Answer<HandleReply> DeviceServer::add_client(const AddClient& request, int passe
   return HandleReply{next_client_++};
 }
 
+Answer<RunReply> DeviceServer::replay(Session& judge, const Replay& request) {
+  if (auto done = judge.on(Batch{request.before}); !done) return tl::unexpected(std::move(done).error());
+  Answer<RunReply> report = state_.replay(request);
+  if (!report || report->sticky_code != 0) return report;
+  if (auto done = judge.on(Batch{request.after}); !done) return tl::unexpected(std::move(done).error());
+  return report;
+}
+
 RunReply DeviceServer::run_report() const {
   RunReply report = state_.recorder.report();
   report.client_fault = run_fault_;
@@ -261,7 +269,7 @@ bool DeviceServer::dispatch_control(Peer& peer, const Header& header, const std:
     case MessageType::kReplay: {
       Replay request;
       if (!decode(payload, request)) return bad();
-      return reply(peer, header, state_.replay(request));
+      return reply(peer, header, replay(*peer.session, request));
     }
     case MessageType::kAllocShared: return answer<AllocShared>(peer, header, payload);
     case MessageType::kOpenShared: return answer<OpenShared>(peer, header, payload);

@@ -47,6 +47,7 @@ class DeviceServer {
   bool load_module(Peer& peer, const Header& header, const std::string& payload);
   bool violation(Peer& peer, std::string why);
   Answer<HandleReply> add_client(const AddClient& request, int passed_fd);
+  Answer<RunReply> replay(Session& judge, const Replay& request);
   RunReply run_report() const;
 
   DeviceState state_;

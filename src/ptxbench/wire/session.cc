@@ -395,6 +395,7 @@ Answer<BatchReply> Session::on(const Batch& m) {
                                                    read_bytes, Batch::kMostReadBytes));
   }
   BatchReply reply;
+  if (m.commands.empty()) return reply;
   reply.reads.reserve(m.commands.size());  // the device fills them later: they must not move
   state_.handler.begin_batch();
   Answer<void> ok;

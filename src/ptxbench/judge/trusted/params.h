@@ -36,11 +36,37 @@ struct GradientParams {
 
 inline constexpr int kRowThreads = 128;
 
-// Eight bf16 values per block of Philox4x32-10: table[each 16 bits], low halves first.
-struct NormalParams {
-  std::uint64_t out, table;  // 16-byte aligned; 65536 bf16
-  std::int64_t blocks;
-  std::uint32_t key[2], stream[2];
+// How the rows of a unit of an input are drawn; z is N(0,1) (judge/inputs.h has the families that they make up).
+enum class Draw : std::int32_t {
+  kNormal,    // z
+  kIntegers,  // uniform in [-amplitude, amplitude]
+  kAffine,    // factor z + mean
+  kSpikes,    // z, one in a thousand times factor
+  kSigns,     // +1 or -1
+  kOnes,      // zero but for a 1 in one column
+  kOddOnes,   // the same in rows of odd number, the others are zero
+  kPointed,   // 8 times a row of the keys (step: which one, without a mask)
+};
+struct UnitRecipe {
+  Draw draw = Draw::kNormal;
+  std::int32_t step = 0;
+  double factor = 1, mean = 0;
+};
+
+// One input, bf16 [rows][columns], columns a multiple of 8: row r is drawn by units[r / unit_rows]. Streams of
+// Philox4x32-10: the key, and a number for values, spikes and what is drawn once per row.
+struct InputParams {
+  std::uint64_t out, units;      // UnitRecipe[]; out is 16-byte aligned
+  std::uint64_t normal, narrow;  // z of all 16-bit numbers: 65536 float, and as bf16
+  std::uint64_t keys;            // kPointed: bf16 [rows / group][columns], drawn before
+  std::int64_t rows, columns, unit_rows, amplitude, group, causal;
+  std::uint32_t key[2], values[2], spikes[2], per_row[2];
+};
+
+// Doubles to what a tensor holds, to nearest even: bf16 or binary32.
+struct RoundParams {
+  std::uint64_t from, to;
+  std::int64_t elements, is_f32;
 };
 
 // Counts of an output, added up over the grid: [0] elements that still hold the poison, [1] NaN or infinite ones.

@@ -241,6 +241,80 @@ __device__ std::int64_t visible(std::int64_t row, std::int64_t length, std::int6
   return causal != 0 ? row % length + 1 : length;
 }
 
+// As philox.h.
+__device__ uint4 philox(const std::uint32_t (&key)[2], const std::uint32_t (&stream)[2], std::int64_t block) {
+  uint4 c = {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream[0], stream[1]};
+  std::uint32_t k0 = key[0], k1 = key[1];
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const std::uint32_t h0 = __umulhi(0xD2511F53u, c.x), l0 = 0xD2511F53u * c.x;
+    const std::uint32_t h1 = __umulhi(0xCD9E8D57u, c.z), l1 = 0xCD9E8D57u * c.z;
+    c = {h1 ^ c.y ^ k0, l1, h0 ^ c.w ^ k1, l0};
+    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+  }
+  return c;
+}
+
+// PhiloxStream::below of the stream that is drawn from once per row.
+__device__ std::int64_t below(const InputParams& p, std::int64_t index, std::int64_t bound) {
+  const uint4 bits = philox(p.key, p.per_row, index);
+  return static_cast<std::int64_t>(__umul64hi(std::uint64_t{bits.x} << 32 | bits.y, static_cast<std::uint64_t>(bound)));
+}
+
+__device__ std::uint32_t half_of(const uint4& words, int j) {
+  const std::uint32_t word = j / 2 == 0 ? words.x : j / 2 == 1 ? words.y : j / 2 == 2 ? words.z : words.w;
+  return word >> (j % 2 * 16) & 0xffff;
+}
+__device__ void set_half(uint4& words, int j, std::uint32_t bits) {
+  std::uint32_t& word = j / 2 == 0 ? words.x : j / 2 == 1 ? words.y : j / 2 == 2 ? words.z : words.w;
+  word = j % 2 == 0 ? (word & 0xffff0000u) | bits : (word & 0xffffu) | bits << 16;
+}
+
+constexpr std::uint32_t kOne = 0x3f80;  // bf16
+
+// Eight elements whose values come from sixteen random bits each.
+__device__ uint4 drawn_by_value(const InputParams& p, const UnitRecipe& unit, std::int64_t block, const uint4& random) {
+  const auto* z = reinterpret_cast<const float*>(p.normal);
+  const auto* narrow = reinterpret_cast<const std::uint16_t*>(p.narrow);
+  const uint4 spikes = unit.draw == Draw::kSpikes ? philox(p.key, p.spikes, block) : uint4{};
+  uint4 out = {};
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    const std::uint32_t bits = half_of(random, j);
+    std::uint32_t value = narrow[bits];
+    if (unit.draw == Draw::kIntegers) {
+      value = bf16_bits(static_cast<double>((bits * (2 * p.amplitude + 1) >> 16) - p.amplitude));
+    } else if (unit.draw == Draw::kAffine) {
+      value = bf16_bits(__dadd_rn(__dmul_rn(unit.factor, z[bits]), unit.mean));
+    } else if (unit.draw == Draw::kSigns) {
+      value = (bits & 1) != 0 ? kOne : kOne | 0x8000u;
+    } else if (unit.draw == Draw::kSpikes && half_of(spikes, j) < 66) {
+      value = bf16_bits(__dmul_rn(unit.factor, static_cast<double>(__uint_as_float(value << 16))));
+    }
+    set_half(out, j, value);
+  }
+  return out;
+}
+
+// Eight elements of a row that is one draw: a 1 in one place, or a row of the keys.
+__device__ uint4 drawn_by_row(const InputParams& p, const UnitRecipe& unit, std::int64_t row, std::int64_t first) {
+  uint4 out = {};
+  if (unit.draw != Draw::kPointed) {
+    if (unit.draw == Draw::kOddOnes && row % p.unit_rows % 2 == 0) return out;
+    const std::int64_t place = below(p, row, p.columns) - first;
+    if (place >= 0 && place < 8) set_half(out, static_cast<int>(place), kOne);
+    return out;
+  }
+  const std::int64_t head = row / p.unit_rows, i = row % p.unit_rows;
+  const std::int64_t key = p.causal == 0       ? (i * unit.step + head) % p.unit_rows
+                           : i % 2 == head % 2 ? i
+                                               : below(p, row, i + 1);
+  const std::int64_t from = (head / p.group * p.unit_rows + key) * p.columns + first;
+  out = *reinterpret_cast<const uint4*>(reinterpret_cast<const std::uint16_t*>(p.keys) + from);
+  for (int j = 0; j < 8; ++j) set_half(out, j, half_of(out, j) + 0x0180);  // exponent + 3
+  return out;
+}
+
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(kMatmulThreads, 2) ptxbench_matmul_bf16(MatmulParams p) {
@@ -305,24 +379,28 @@ extern "C" __global__ void __launch_bounds__(kRowThreads) ptxbench_compare(Compa
   reinterpret_cast<RowRecord*>(p.records)[row] = record;
 }
 
-// As philox.h; block i of the stream makes elements 8 i to 8 i + 7.
-extern "C" __global__ void ptxbench_normal(NormalParams p) {
-  const auto* table = reinterpret_cast<const std::uint16_t*>(p.table);
+// What judge/inputs.cc does, element by element; block i of the values makes elements 8 i to 8 i + 7.
+extern "C" __global__ void ptxbench_inputs(InputParams p) {
+  const auto* units = reinterpret_cast<const UnitRecipe*>(p.units);
+  const std::int64_t row_blocks = p.columns / 8, blocks = p.rows * row_blocks,
+                     step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < blocks; i += step) {
+    const std::int64_t row = i / row_blocks, first = i % row_blocks * 8;
+    const UnitRecipe& unit = units[row / p.unit_rows];
+    const uint4 words = unit.draw >= Draw::kOnes ? drawn_by_row(p, unit, row, first)
+                                                 : drawn_by_value(p, unit, i, philox(p.key, p.values, i));
+    reinterpret_cast<uint4*>(p.out)[i] = words;
+  }
+}
+
+extern "C" __global__ void ptxbench_round(RoundParams p) {
+  const auto* from = reinterpret_cast<const double*>(p.from);
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < p.blocks; i += step) {
-    std::uint32_t c0 = static_cast<std::uint32_t>(i), c1 = static_cast<std::uint32_t>(i >> 32), c2 = p.stream[0],
-                  c3 = p.stream[1], k0 = p.key[0], k1 = p.key[1];
-#pragma unroll
-    for (int round = 0; round < 10; ++round) {
-      const std::uint32_t h0 = __umulhi(0xD2511F53u, c0), l0 = 0xD2511F53u * c0;
-      const std::uint32_t h1 = __umulhi(0xCD9E8D57u, c2), l1 = 0xCD9E8D57u * c2;
-      c0 = h1 ^ c1 ^ k0, c1 = l1, c2 = h0 ^ c3 ^ k1, c3 = l0;
-      k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
-    }
-    const auto two = [table](std::uint32_t bits) {
-      return table[bits & 0xffff] | static_cast<std::uint32_t>(table[bits >> 16]) << 16;
-    };
-    reinterpret_cast<uint4*>(p.out)[i] = make_uint4(two(c0), two(c1), two(c2), two(c3));
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < p.elements; i += step) {
+    if (p.is_f32 != 0)
+      reinterpret_cast<float*>(p.to)[i] = __double2float_rn(from[i]);
+    else
+      reinterpret_cast<std::uint16_t*>(p.to)[i] = static_cast<std::uint16_t>(bf16_bits(from[i]));
   }
 }
 
