@@ -65,7 +65,7 @@ class FakeEvaluator : public Evaluator {
     most_running = std::max(most_running.load(), now);
     std::this_thread::sleep_for(delay);
     --running;
-    if (ill) return fail(ErrorKind::kUnavailable, "the device fell off the bus");
+    if (ill || always_fails) return fail(ErrorKind::kUnavailable, "the device fell off the bus");
     return fake_verdict(request);
   }
   Status check_health() override {
@@ -78,7 +78,7 @@ class FakeEvaluator : public Evaluator {
 
   std::chrono::milliseconds delay{0};
   std::atomic<int> evaluations = 0, running = 0, most_running = 0, probes = 0, well_after = 1'000'000;
-  std::atomic<bool> ill = false;
+  std::atomic<bool> ill = false, always_fails = false;
 };
 
 inline std::string answer(const std::string& word) {

@@ -60,6 +60,17 @@ TEST(JudgeQueue, PatienceEndsForAll) {
   EXPECT_EQ(evaluator.evaluations, 1);  // the others never tried: the queue was paused
 }
 
+// An evaluator that calls itself well and cannot judge all the same: the run must not go round for ever.
+TEST(JudgeQueue, AnEvaluatorThatIsWellAndFailsEveryTimeIsGivenUpForThisKernel) {
+  FakeEvaluator evaluator;
+  evaluator.always_fails = true;
+  JudgeQueue queue(evaluator, {1ms, 2ms, 10s, 3}, {});
+  const auto judged = queue.judge(good(), {});
+  ASSERT_FALSE(judged);
+  EXPECT_THAT(judged.error().message, HasSubstr("fell off the bus"));
+  EXPECT_EQ(evaluator.evaluations, 3);
+}
+
 TEST(JudgeQueue, StopEndsTheWait) {
   FakeEvaluator evaluator;
   evaluator.ill = true;

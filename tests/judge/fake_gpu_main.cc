@@ -1,6 +1,6 @@
 // A device process that can what a GPU can and the emulator cannot: blocks shared between processes, times, a library to
 // compare with, telemetry. Kernels run on the emulator; times are made up. For tests of what drives a GPU, on machines
-// without one. Shared blocks are files in $PTXBENCH_FAKE_SHARED, brought up to date around copies and before launches.
+// without one. Shared blocks are files in $PTXBENCH_FAKE_SHARED, else in $TMPDIR, brought up to date around copies and before launches.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -105,6 +105,7 @@ class FakeGpu : public cli::EmuDevice {
   };
   static fs::path folder() {
     const char* named = std::getenv("PTXBENCH_FAKE_SHARED");
+    if (named == nullptr) named = std::getenv("TMPDIR");
     return named != nullptr ? named : "/nowhere";
   }
   Answer<void> publish(std::uint64_t address) {
@@ -135,8 +136,15 @@ class FakeGpu : public cli::EmuDevice {
 
 }  // namespace
 
-// --control-fd N
+// --control-fd N, or what the real one answers by itself: --usable, and --health, which fails if $PTXBENCH_FAKE_ILL is set.
 int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  if (std::string_view(argv[1]) == "--usable") return 0;
+  if (std::string_view(argv[1]) == "--health") {
+    if (std::getenv("PTXBENCH_FAKE_ILL") == nullptr) return 0;
+    fmt::print(stderr, "the GPU computed 1 where 7 is right\n");
+    return 3;
+  }
   if (argc < 3) return 2;
   emu::MachineConfig config;
   config.target = emu::Target::kHopper;

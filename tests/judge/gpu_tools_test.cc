@@ -8,6 +8,7 @@
 
 #include "compile.h"
 #include "ptxbench/judge/evaluate_gpu.h"
+#include "ptxbench/judge/quarantine.h"
 #include "ptxbench/judge/suite.h"
 
 namespace ptxbench::judge {
@@ -32,14 +33,18 @@ class GpuToolsTest : public testing::Test {
     request_.workload.emulator = true;
     request_.build.outcome = BuildEvidence::Outcome::kBuilt;
     request_.build.artifact_hash = "a";
-    request_.build.library =
-        compile_once(source / "tests/judge/programs/timed_gemm.cu",
-                     {"-shared", "-Xcompiler", "-fPIC", "-DHONEST", "-I", (source / "include").string()},
-                     {source / "include/ptxbench/ffi.h"});
-    ASSERT_FALSE(request_.build.library.empty());
+    build_candidate("-DHONEST");
     request_.run.host_program = build / "bin/ptxbench-host";
     request_.run.shim_folder = build / "lib/ptxbench/shim";
     ::setenv("PATH", (folder_.path().string() + ":" + std::getenv("PATH")).c_str(), 1);
+  }
+  void build_candidate(const char* define) {
+    const fs::path source = PTXBENCH_SOURCE_DIR;
+    request_.build.library =
+        compile_once(source / "tests/judge/programs/timed_gemm.cu",
+                     {"-shared", "-Xcompiler", "-fPIC", define, "-I", (source / "include").string()},
+                     {source / "include/ptxbench/ffi.h"});
+    ASSERT_FALSE(request_.build.library.empty());
   }
   // Runs the device program, then writes a report of the real tool.
   void install_sanitizer(const std::string& report) {
@@ -99,6 +104,35 @@ TEST_F(GpuToolsTest, AnErrorFoundIsTheVerdict) {
   EXPECT_EQ(fields.correct.failure->what, "sanitizer");
   EXPECT_THAT(fields.message, testing::HasSubstr("write_behind at faults.cu:5, address 0x7fe36e800100"));
   EXPECT_FALSE(has_phase(fields, "timing"));
+}
+
+// After a hang the GPU is asked whether it is in order.
+TEST_F(GpuToolsTest, AHangOnAHealthyGpuIsTheCandidatesFault) {
+  ::setenv("PTXBENCH_CACHE", folder_.path().c_str(), 1);
+  build_candidate("-DHANG");
+  request_.run.limits.wall = std::chrono::milliseconds(500);
+  const schema::VerdictFields fields = judge();
+  EXPECT_EQ(fields.status, VerdictStatus::kTimeout) << fields.message;
+  EXPECT_TRUE(quarantined_cards().empty());
+}
+
+TEST_F(GpuToolsTest, AGpuThatIsIllAfterAHangIsQuarantined) {
+  ::setenv("PTXBENCH_CACHE", folder_.path().c_str(), 1);
+  build_candidate("-DHANG");
+  request_.run.limits.wall = std::chrono::milliseconds(500);
+  program_.environment.push_back("PTXBENCH_FAKE_ILL=1");
+  const schema::VerdictFields fields = judge();
+  EXPECT_EQ(fields.status, VerdictStatus::kInfraError);
+  EXPECT_EQ(schema::exit_code(fields.status), 3);
+  EXPECT_THAT(fields.message, testing::HasSubstr("failed its health check and is quarantined: the GPU computed 1"));
+  ASSERT_EQ(quarantined_cards().size(), 1u);
+  GpuStation station(program_);
+  const auto refused = evaluate_on_gpu(request_, station);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);
+  EXPECT_THAT(refused.error().hint, testing::HasSubstr("ptxbench doctor --clear-quarantine"));
+  EXPECT_EQ(clear_quarantine(), 1);
+  EXPECT_TRUE(check_quarantine(station.card()));
 }
 
 }  // namespace

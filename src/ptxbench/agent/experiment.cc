@@ -9,6 +9,7 @@
 
 #include "ptxbench/agent/replay.h"
 #include "ptxbench/base/file.h"
+#include "ptxbench/schema/device_name.h"
 
 namespace ptxbench::agent {
 namespace {
@@ -113,7 +114,7 @@ class Reader {
 };
 
 std::optional<std::string> device_from(const std::string& text) {
-  if (text == "auto" || text == "emu" || text == "gpu") return text;
+  if (text == "auto" || text == "emu" || schema::gpu_number(text)) return text;
   return std::nullopt;
 }
 
@@ -187,7 +188,7 @@ Result<Experiment> parse_experiment(std::string_view text, const std::filesystem
   reader.choice("context", record.context, schema::context_policy_from, "full, latest-pair or single-user");
   reader.choice("rules", record.rules, schema::rule_set_from, "strict or paper");
   reader.text("workload", record.workload);
-  reader.choice("device", record.device, device_from, "auto, emu or gpu");
+  reader.choice("device", record.device, device_from, "auto, emu, gpu or gpu:N");
   reader.positive("max_cost_usd", record.max_cost_usd);
   reader.text("models_file", models_file);
   if (table.contains("seed")) reader.integer("seed", experiment.seed.emplace(), 0, INT64_MAX);

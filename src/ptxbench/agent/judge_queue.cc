@@ -98,9 +98,10 @@ Result<Judged> JudgeQueue::judge(const EvaluationRequest& request, std::stop_tok
   for (int attempt = 1;; ++attempt) {
     const Clock::time_point begin = Clock::now();
     Result<schema::Verdict> verdict = evaluator_.evaluate(request);
-    if (!verdict && !is_sickness(verdict.error())) return fail(std::move(verdict).error());
+    const bool last = attempt >= patience_.attempts_per_kernel;
+    if (!verdict && (last || !is_sickness(verdict.error()))) return fail(std::move(verdict).error());
     const bool infrastructure = verdict && verdict->status() == VerdictStatus::kInfraError;
-    if (verdict && (!infrastructure || is_limit_of_device(*verdict) || attempt >= patience_.attempts_per_kernel)) {
+    if (verdict && (!infrastructure || is_limit_of_device(*verdict) || last)) {
       const double judged = seconds_since(begin);
       return Judged{std::move(*verdict), seconds_since(start) - judged, judged};
     }

@@ -39,7 +39,8 @@ class JudgeQueue {
 
   // Blocks, without using the processor, until there is a verdict. INFRA_ERROR comes back only where the evaluator is
   // healthy and the fault goes with the kernel (an instruction that the emulator does not have, or Patience's attempts).
-  // Errors: kTimeout when patience is over, kUnavailable when stop was requested, others from the evaluator.
+  // Errors: kTimeout when patience is over, kUnavailable when stop was requested, others from the evaluator: those of
+  // Patience's last attempt, or at once what can never be judged.
   Result<Judged> judge(const EvaluationRequest& request, std::stop_token stop);
 
  private:

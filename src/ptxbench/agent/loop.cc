@@ -156,7 +156,8 @@ class Loop {
       Result<Judged> judged = shared_.queue.judge(request_for(source, workload), shared_.stop);
       if (!judged) {
         const Error& error = judged.error();
-        const bool machine = error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kTimeout;
+        const bool machine = error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kTimeout ||
+                             error.kind == ErrorKind::kProtocol;
         if (!machine) {
           PTXBENCH_TRY_STATUS(finish(FinishReason::kError, error.format()));
         } else {

@@ -2,7 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "ptxbench/schema/device_name.h"
+
 namespace ptxbench::cli {
+
+CLI::Validator gpu_name() {
+  // CLI11's convention: empty when it is well formed.
+  return CLI::Validator(
+      [](const std::string& text) {
+        return schema::gpu_number(text) ? "" : fmt::format("'{}' is none of emu, gpu, gpu:N, ...", text);
+      },
+      "gpu:N");
+}
 
 int report(const Error& error) {
   fmt::print(stderr, "ptxbench: {}\n", error.format());

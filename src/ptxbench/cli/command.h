@@ -27,6 +27,9 @@ void add_import_paper(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_models(CLI::App& app, int& exit_code);
 
+// "gpu:N", as an option's value.
+CLI::Validator gpu_name();
+
 // Prints the error to stderr and gives the exit code that its kind asks for.
 int report(const Error& error);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "ptxbench/agent/packs.h"
@@ -16,6 +15,7 @@
 #include "ptxbench/judge/evaluate.h"
 #include "ptxbench/judge/evaluate_gpu.h"
 #include "ptxbench/judge/suite.h"
+#include "ptxbench/schema/device_name.h"
 #include "ptxbench/schema/trace.h"
 #include "ptxbench/toolchain/build.h"
 
@@ -61,12 +61,6 @@ Result<std::vector<std::filesystem::path>> pack_headers(const std::string& targe
 }
 
 // CLI11's convention: empty when it is well formed.
-std::string is_numbered_gpu(const std::string& text) {
-  const bool good = text.starts_with("gpu:") && text.size() > 4 && text.size() < 8 &&
-                    text.find_first_not_of("0123456789", 4) == std::string::npos;
-  return good ? "" : fmt::format("'{}' is none of auto, emu, gpu, gpu:N, both", text);
-}
-
 std::string is_tool_list(const std::string& text) {
   const auto tools = judge::sanitizer_tools_from(text);
   return tools ? "" : fmt::format("{}: {}", tools.error().message, tools.error().hint);
@@ -86,18 +80,14 @@ Result<Device> choose_device(const Options& options) {
   if (options.device == "auto") {
     if (auto gpu = judge::find_gpu(0)) return Device{std::move(*gpu), false};
   }
-  if (!options.device.starts_with("gpu")) {
+  const std::optional<int> number = schema::gpu_number(options.device);
+  if (!number) {
     if (options.target == "blackwell")
       return fail(ErrorKind::kUnsupported, "--target blackwell: the emulated GPU executes Hopper only so far",
                   "use --target hopper");
     return Device{};
   }
-  int number = 0;
-  if (options.device != "gpu") {
-    const std::string_view digits = std::string_view(options.device).substr(4);
-    std::from_chars(digits.begin(), digits.end(), number);  // at most three digits, by is_numbered_gpu
-  }
-  PTXBENCH_TRY(judge::DeviceProgram gpu, judge::gpu_program(number));
+  PTXBENCH_TRY(judge::DeviceProgram gpu, judge::gpu_program(*number));
   return Device{std::move(gpu), false};
 }
 
@@ -233,7 +223,7 @@ void add_eval(CLI::App& app, int& exit_code) {
   command
       ->add_option("--device", options->device,
                    "Where kernels run: emu, gpu, gpu:N, both (compared); auto: a GPU if there is one")
-      ->check(CLI::IsMember({"auto", "emu", "gpu", "both"}) | CLI::Validator(is_numbered_gpu, "gpu:N"))
+      ->check(CLI::IsMember({"auto", "emu", "gpu", "both"}) | gpu_name())
       ->capture_default_str();
   command->add_option("--rules", options->rules, "Rule set that decides; both are computed")
       ->check(CLI::IsMember({"strict", "paper"}))

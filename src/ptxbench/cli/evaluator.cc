@@ -9,23 +9,29 @@
 #include "ptxbench/judge/build_evidence.h"
 #include "ptxbench/judge/evaluate.h"
 #include "ptxbench/judge/evaluate_gpu.h"
+#include "ptxbench/judge/quarantine.h"
 #include "ptxbench/judge/suite.h"
+#include "ptxbench/schema/device_name.h"
 #include "ptxbench/toolchain/build.h"
 #include "ptxbench/toolchain/locate.h"
 
 namespace ptxbench::cli {
 namespace {
 
-class LocalEvaluator : public agent::Evaluator {
+class InProcessEvaluator : public agent::Evaluator {
  public:
-  LocalEvaluator(judge::Suite suite, judge::RunRequest programs, int slots, std::unique_ptr<judge::GpuStation> gpu)
+  InProcessEvaluator(judge::Suite suite, judge::RunRequest programs, int slots, std::unique_ptr<judge::GpuStation> gpu)
       : suite_(std::move(suite)), programs_(std::move(programs)), slots_(slots), gpu_(std::move(gpu)) {}
 
   Result<agent::TaskInfo> task(const std::string& task, const std::string& target,
                                const std::string& selector) override {
-    if (target != "hopper")
+    if (gpu_ != nullptr) {
+      PTXBENCH_TRY_STATUS(gpu_->fits(target));
+    } else if (target != "hopper") {
       return fail(ErrorKind::kUnsupported,
-                  fmt::format("target '{}': the emulated GPU executes Hopper only so far", target), "use hopper");
+                  fmt::format("target '{}': the emulated GPU executes Hopper only so far", target),
+                  "use hopper, or --device gpu on such a GPU");
+    }
     PTXBENCH_TRY(const auto choices, suite_.choose(task, selector));
     agent::TaskInfo info;
     for (const judge::Suite::Choice& choice : choices) {
@@ -69,9 +75,13 @@ class LocalEvaluator : public agent::Evaluator {
     return judge::evaluate_on_gpu(request, *gpu_);
   }
 
-  // The emulator has no state of its own: what can be missing are programs and the compiler.
+  // The emulator has no state of its own: what can be missing are programs and the compiler. A GPU in quarantine is not
+  // used until somebody has looked at it.
   Status check_health() override {
-    if (gpu_ != nullptr) PTXBENCH_TRY_STATUS(judge::find_gpu(0));
+    if (gpu_ != nullptr) {
+      PTXBENCH_TRY_STATUS(judge::check_quarantine(gpu_->card()));
+      PTXBENCH_TRY_STATUS(judge::usable(gpu_->gpu()));
+    }
     judge::RunRequest run;
     PTXBENCH_TRY_STATUS(judge::locate_programs(run));
     PTXBENCH_TRY_STATUS(toolchain::locate_toolkit());
@@ -81,7 +91,7 @@ class LocalEvaluator : public agent::Evaluator {
 
   std::vector<schema::ToolVersion> versions() override {
     std::vector<schema::ToolVersion> versions = {{"ptxbench", PTXBENCH_VERSION},
-                                                 {"device", gpu_ == nullptr ? "emu" : "gpu"}};
+                                                 {"device", gpu_ == nullptr ? "emu" : "gpu: " + gpu_->name()}};
     if (const auto toolkit = toolchain::locate_toolkit()) versions.push_back({"nvcc", toolkit->version});
     return versions;
   }
@@ -94,29 +104,37 @@ class LocalEvaluator : public agent::Evaluator {
   const std::unique_ptr<judge::GpuStation> gpu_;  // none: the emulator
 };
 
-Result<std::unique_ptr<judge::GpuStation>> open_station() {
-  PTXBENCH_TRY(judge::DeviceProgram program, judge::find_gpu(0));
+Result<std::unique_ptr<judge::GpuStation>> open_station(int number, const std::vector<std::string>& targets) {
+  PTXBENCH_TRY(judge::DeviceProgram program, judge::find_gpu(number));
   auto station = std::make_unique<judge::GpuStation>(std::move(program));
   PTXBENCH_TRY_STATUS(station->ready());
-  PTXBENCH_TRY_STATUS(station->fits("hopper"));
+  for (const std::string& target : targets) PTXBENCH_TRY_STATUS(station->fits(target));
   return station;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<agent::Evaluator>> make_local_evaluator(const std::string& device, int slots) {
+Result<LocalEvaluator> make_local_evaluator(const std::string& device, const std::vector<std::string>& targets,
+                                            int slots) {
   std::unique_ptr<judge::GpuStation> gpu;
-  if (device == "gpu" || device == "auto") {
-    Result<std::unique_ptr<judge::GpuStation>> found = open_station();
-    if (!found && device == "gpu") return fail(std::move(found).error());
-    if (found) gpu = std::move(*found);
+  const std::optional<int> number = device == "auto" ? 0 : schema::gpu_number(device);
+  if (number) {
+    Result<std::unique_ptr<judge::GpuStation>> found = open_station(*number, targets);
+    if (!found && device != "auto") return fail(std::move(found).error());
+    if (found) {
+      gpu = std::move(*found);
+      // Also for auto: the emulator in place of a card that somebody has to look at would hide that.
+      PTXBENCH_TRY_STATUS(judge::check_quarantine(gpu->card()));
+    }
   }
+  const std::string chosen = gpu == nullptr ? "emu" : device == "auto" ? "gpu" : device;
   PTXBENCH_TRY(const std::filesystem::path folder, judge::default_suite_folder());
   PTXBENCH_TRY(judge::Suite suite, judge::load_suite(folder));
   judge::RunRequest programs;
   PTXBENCH_TRY_STATUS(judge::locate_programs(programs));
   programs.limits.wall = std::chrono::seconds(60);
-  return std::make_unique<LocalEvaluator>(std::move(suite), std::move(programs), slots, std::move(gpu));
+  return LocalEvaluator{
+      std::make_unique<InProcessEvaluator>(std::move(suite), std::move(programs), slots, std::move(gpu)), chosen};
 }
 
 }  // namespace ptxbench::cli

@@ -108,14 +108,19 @@ void print_json_plan(const RunPlan& plan) { fmt::print("{}", schema::to_json(pla
 Result<RunPlan> plan_new(const Options& options, const agent::PackSet& packs, Experiment& experiment,
                          std::unique_ptr<agent::Evaluator>& evaluator) {
   PTXBENCH_TRY(experiment, experiment_of(options));
-  PTXBENCH_TRY(evaluator, make_local_evaluator(experiment.record.device, options.evaluations));
+  PTXBENCH_TRY(LocalEvaluator local,
+               make_local_evaluator(experiment.record.device, experiment.record.targets, options.evaluations));
+  evaluator = std::move(local.evaluator);
+  experiment.record.device = local.device;  // a run is resumed where it began
   return agent::plan_run(experiment, *evaluator, packs);
 }
 
 Result<RunPlan> plan_resumed(const Options& options, const agent::PackSet& packs,
                              std::unique_ptr<agent::Evaluator>& evaluator) {
   PTXBENCH_TRY(RunPlan plan, agent::reopen_run(options.out, packs));
-  PTXBENCH_TRY(evaluator, make_local_evaluator(plan.manifest.experiment.device, options.evaluations));
+  const schema::ExperimentRecord& record = plan.manifest.experiment;
+  PTXBENCH_TRY(LocalEvaluator local, make_local_evaluator(record.device, record.targets, options.evaluations));
+  evaluator = std::move(local.evaluator);
   return plan;
 }
 
@@ -213,7 +218,9 @@ void add_experiment_flags(CLI::App* command, Options& options) {
       ->group("Experiment");
   command->add_option("--rules", options.rules)->check(CLI::IsMember({"strict", "paper"}))->group("Experiment");
   command->add_option("--workload", options.workload, "emu, full, or a UUID")->group("Experiment");
-  command->add_option("--device", options.device)->check(CLI::IsMember({"auto", "emu", "gpu"}))->group("Experiment");
+  command->add_option("--device", options.device, "Where kernels run: emu, gpu, gpu:N; auto: a GPU if there is one")
+      ->check(CLI::IsMember({"auto", "emu", "gpu"}) | gpu_name())
+      ->group("Experiment");
   command->add_option("--models-file", options.models_file, "Instead of models.toml")->group("Experiment");
   command->add_option("--name", options.name, "Of the experiment")->group("Experiment");
   command->add_option("--seed", options.seed, "Of the judge's inputs; by default drawn")

@@ -59,9 +59,14 @@ Result<DeviceProgram> gpu_program(int number) {
   return gpu;
 }
 
+Status usable(const DeviceProgram& gpu) {
+  if (auto reason = why_not(gpu)) return fail(std::move(*reason));
+  return {};
+}
+
 Result<DeviceProgram> find_gpu(int number) {
   PTXBENCH_TRY(DeviceProgram gpu, gpu_program(number));
-  if (auto reason = why_not(gpu)) return fail(std::move(*reason));
+  PTXBENCH_TRY_STATUS(usable(gpu));
   return gpu;
 }
 
@@ -84,7 +89,7 @@ Status GpuStation::ready() {
     return {};
   }
   // The program itself knows more than the end of its process tells.
-  if (auto reason = why_not(gpu_)) return fail(std::move(*reason));
+  PTXBENCH_TRY_STATUS(usable(gpu_));
   return fail(device.error());
 }
 

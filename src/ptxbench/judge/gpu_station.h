@@ -17,6 +17,7 @@ namespace ptxbench::judge {
 Result<DeviceProgram> gpu_program(int number);
 // The same, if it says that this GPU can be used (--usable). kUnavailable says what is missing, or how many GPUs there are.
 Result<DeviceProgram> find_gpu(int number);
+Status usable(const DeviceProgram& gpu);
 // The device program with its stand-alone options, until it ends.
 Result<Finished> ask_device_program(const DeviceProgram& gpu, std::vector<std::string> options);
 
@@ -41,6 +42,7 @@ class GpuStation {
   // A name of the card, or of the MIG slice, that does not depend on which GPUs are visible: its UUID. Before ready(), and if
   // the driver gives none, the number.
   std::string card() const;
+  const std::string& name() const { return info_.name; }  // "NVIDIA H200"; after ready()
   // A fresh process for one candidate. another: one more candidate will come, and its process begins to start.
   Result<DeviceProcess> candidate_device(bool another);
   // The judge's own. A process that broke is replaced by the next call.

@@ -39,7 +39,7 @@ struct ExperimentRecord {
   ContextPolicy context = ContextPolicy::kFull;
   RuleSet rules = RuleSet::kStrict;
   std::string workload;                // "emu", "full", "all" or a UUID
-  std::string device;                  // "emu", "gpu", "auto"
+  std::string device;                  // "emu", "gpu", "gpu:N"; in an experiment's file also "auto"
   std::optional<double> max_cost_usd;  // of the whole run
 };
 
