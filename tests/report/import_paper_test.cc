@@ -48,7 +48,7 @@ class ImportPaper : public testing::Test {
   }
   // The import fails at this line of this file, and says this.
   void expect_error(const std::string& name, int line, const std::string& words) {
-    const auto imported = import_paper(folder_->path());
+    const auto imported = import_paper({folder_->path()});
     ASSERT_FALSE(imported);
     EXPECT_EQ(fs::path(imported.error().where.file).filename(), name);
     EXPECT_EQ(imported.error().where.line, line);
@@ -58,7 +58,7 @@ class ImportPaper : public testing::Test {
 };
 
 TEST_F(ImportPaper, ReadsTheSmallestTables) {
-  const auto imported = import_paper(folder_->path());
+  const auto imported = import_paper({folder_->path()});
   ASSERT_TRUE(imported) << imported.error().format();
   ASSERT_EQ(imported->turns.size(), 2u);
   EXPECT_EQ(imported->trajectories.size(), 4u);
@@ -76,7 +76,7 @@ TEST_F(ImportPaper, MissingColumn) {
 }
 TEST_F(ImportPaper, MissingFile) {
   fs::remove(folder_->path() / "experiments.csv");
-  const auto imported = import_paper(folder_->path());
+  const auto imported = import_paper({folder_->path()});
   ASSERT_FALSE(imported);
   EXPECT_NE(imported.error().message.find("experiments.csv"), std::string::npos);
 }
@@ -102,7 +102,7 @@ TEST_F(ImportPaper, TrajectoryThatWasNotRun) {
 }
 TEST_F(ImportPaper, BothDateFormsAndNoOther) {
   replace("model_release_dates.csv", "2026-0131", "2026-01-31");
-  EXPECT_TRUE(import_paper(folder_->path()));
+  EXPECT_TRUE(import_paper({folder_->path()}));
   replace("model_release_dates.csv", "2026-0131", "2026-0231");
   expect_error("model_release_dates.csv", 2, "found '2026-0231'");
 }
@@ -125,9 +125,9 @@ TEST_F(ImportPaper, GzippedAndTruncated) {
   gzFile out = gzopen(zipped.c_str(), "wb");
   gzwrite(out, kTables.at(name).data(), static_cast<unsigned>(kTables.at(name).size()));
   gzclose(out);
-  EXPECT_TRUE(import_paper(folder_->path()));
+  EXPECT_TRUE(import_paper({folder_->path()}));
   fs::resize_file(zipped, fs::file_size(zipped) - 12);
-  const auto imported = import_paper(folder_->path());
+  const auto imported = import_paper({folder_->path()});
   ASSERT_FALSE(imported);
   EXPECT_EQ(imported.error().where.file, zipped.string());
   EXPECT_NE(imported.error().message.find("end in the middle"), std::string::npos) << imported.error().format();

@@ -36,8 +36,8 @@ TurnRecord failed(std::uint32_t trajectory, int turn, TurnStatus status) {
 //   2: compile error four times
 Observations three() {
   Observations data;
-  data.cells = {{"run", "model", "hopper", "gemm", "w", "cuda", "", false}};
-  for (const char* id : {"0", "1", "2"}) data.trajectories.push_back({id, 0, "L1", 4});
+  data.cells = {{"run", "model", "hopper", "gemm", "w", "cuda", "", "", false}};
+  for (const char* id : {"0", "1", "2"}) data.trajectories.push_back({id, 0, "L1", 4, false});
   data.turns = {failed(0, 1, TurnStatus::kCompileError),
                 failed(0, 2, TurnStatus::kIncorrectNumerical),
                 passed(0, 3, 0.5, true),
@@ -84,6 +84,21 @@ TEST(Metrics, MissingEvidenceIsNeitherSuccessNorFailure) {
   EXPECT_EQ(four.turn_target.unknown, 1);
 }
 
+// Trajectory 1 of three() is not over: its third and fourth turn may still come.
+TEST(Metrics, MissingTurnsOfAnOpenTrajectoryAreNotKnown) {
+  Observations data = three();
+  data.trajectories[1].open = true;
+  data.turns[5] = failed(1, 2, TurnStatus::kTimeout);
+  const Group group = only(data);
+  EXPECT_EQ(group.within[1].trajectory_correct.n, 3);  // within two turns it is known
+  const WithinTurns& four = group.within[3];
+  EXPECT_EQ(four.turn_correct.n, 10);
+  EXPECT_EQ(four.turn_correct.unknown, 2);
+  EXPECT_EQ(four.trajectory_correct.successes, 1);
+  EXPECT_EQ(four.trajectory_correct.n, 2);
+  EXPECT_EQ(four.trajectory_correct.unknown, 1);
+}
+
 TEST(Metrics, StrictRulesOfImportedTurnsAreUnknownWhereThePaperPassed) {
   const WithinTurns& four = only(three(), schema::RuleSet::kStrict).within[3];
   EXPECT_EQ(four.trajectory_correct.successes, 0);
@@ -114,6 +129,18 @@ TEST(Metrics, StatusesAndWhatCameNext) {
   EXPECT_EQ(group.transitions[right][schema::kTurnStatuses], 2);
   EXPECT_EQ(group.reasoning_tokens.sum, 300);
   EXPECT_EQ(group.reasoning_tokens.turns, 3);
+}
+
+TEST(Metrics, FamilyHeadDimensionAndHeadsComeFromTheTask) {
+  const auto gqa = schema::traits_of("gqa_ragged_prefill_causal_h32_kv4_d128");
+  EXPECT_EQ(gqa.family, "gqa_ragged_prefill_causal");
+  EXPECT_EQ(gqa.head_dim, "128");
+  EXPECT_EQ(gqa.heads, "32:4");
+  const auto mha = schema::traits_of("mha_bwd_d64_causal");
+  EXPECT_EQ(mha.family, "mha_bwd_causal");
+  EXPECT_EQ(mha.head_dim, "64");
+  EXPECT_EQ(mha.heads, "-");
+  EXPECT_EQ(schema::traits_of("gemm_n7168_k5120").head_dim, "-");
 }
 
 TEST(Metrics, GroupsAndConditions) {

@@ -27,14 +27,19 @@ def ptxbench(*arguments, code=0):
     return run
 
 
+REFERENCES = [{"name": "hopper instructions", "kind": "instructions", "target": "hopper", "date": "2022-10-05"},
+              {"name": "fa3", "kind": "library", "target": "hopper", "date": "2024-07-11"},
+              {"name": "blackwell instructions", "kind": "instructions", "target": "blackwell", "date": "2025-01-31"}]
+
+
 def observations(folder):
     """Two models; alpha's three trajectories: right by target at turn 2, right without evidence at turn 1, never right."""
     folder.mkdir()
     cell = {"run": "r", "target": "hopper", "task": "gemm_</script>", "workload": "w", "language": "cuda", "recording": False}
-    trajectory = {"pack": "L1", "planned_turns": 2}
+    trajectory = {"pack": "L1", "planned_turns": 2, "open": False}
     (folder / "observations.json").write_text(json.dumps({
-        "schema": "ptxbench.observations.v1", "source": "made up", "notes": [], "published": [],
-        "cells": [{**cell, "model": "alpha", "model_date": "2026-01-31"}, {**cell, "model": "beta", "model_date": "2026-02-28"}],
+        "schema": "ptxbench.observations.v2", "source": "made up", "notes": [], "published": [], "references": REFERENCES,
+        "cells": [{**cell, "model": "alpha", "model_date": "2026-01-31", "date_kind": "knowledge"}, {**cell, "model": "beta", "model_date": "2026-02-28", "date_kind": "release"}],
         "trajectories": [{**trajectory, "id": str(i), "cell": 0 if i < 3 else 1} for i in range(4)]}))
     wrong = {"status": "COMPILE_ERROR", "correct_paper": False, "correct_strict": False}
     right = {"status": "PASSED", "correct_paper": True, "speedup": 0.5, "reasoning_tokens": 100}
@@ -160,7 +165,7 @@ class Page(unittest.TestCase):
         rows = Tables(text).rows["trajectories"]
         self.assertEqual([row[0] for row in rows[1:]], ["0", "1", "2"])
         self.assertEqual(rows[1][3], "COMPILE_ERRORPASSED 0.50")
-        self.assertEqual(rows[1][4], "imported: no sources")
+        self.assertEqual(rows[1][4], "no transcript")
 
     def test_plots_are_drawn_and_described(self):
         text, _ = browse(self.page)

@@ -30,7 +30,7 @@ class PaperTables : public testing::Test {
     if (!std::filesystem::exists(folder / "tables.json"))
       GTEST_SKIP() << "the paper's tables are not at " << folder << "; set PTXBENCH_PAPER_DATA to their folder";
     tables_ = json::parse(std::ifstream(folder / "tables.json"));
-    auto imported = import_paper(folder);
+    auto imported = import_paper({folder});
     ASSERT_TRUE(imported) << imported.error().format();
     data_ = std::move(*imported);
   }

@@ -65,5 +65,23 @@ TEST(SignFlip, CountsSignPatterns) {
   EXPECT_FALSE(sign_flip_p(std::vector<double>(21, 1.0)));
 }
 
+// Holm's own steps by hand: 3 x 0.01, 2 x 0.02, then 0.04 may not fall below the one before.
+TEST(Stats, HolmKeepsTheOrder) {
+  const auto adjusted = holm_adjusted({0.02, 0.01, 0.04});
+  EXPECT_DOUBLE_EQ(adjusted[1], 0.03);
+  EXPECT_DOUBLE_EQ(adjusted[0], 0.04);
+  EXPECT_DOUBLE_EQ(adjusted[2], 0.04);
+  EXPECT_DOUBLE_EQ(holm_adjusted({0.6, 0.7})[1], 1.0);
+  EXPECT_TRUE(holm_adjusted({}).empty());
+}
+
+// 0 of 384 rounds to 8.6e-19 by the formula as it stands.
+TEST(Stats, WilsonEndsExactlyAtNoneAndAll) {
+  for (const std::int64_t n : {1, 7, 384, 1440}) {
+    EXPECT_EQ(wilson(0, n).low, 0);
+    EXPECT_EQ(wilson(n, n).high, 1);
+  }
+}
+
 }  // namespace
 }  // namespace ptxbench::report

@@ -1,4 +1,4 @@
-// ptxbench report: run folders in numbers. ptxbench import-paper: the paper's public tables as such a folder.
+// ptxbench report: run folders in numbers.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -6,9 +6,10 @@
 #include "ptxbench/base/file.h"
 #include "ptxbench/cli/command.h"
 #include "ptxbench/report/comparison.h"
+#include "ptxbench/report/dates.h"
 #include "ptxbench/report/from_run.h"
-#include "ptxbench/report/import_paper.h"
 #include "ptxbench/report/page.h"
+#include "ptxbench/report/studies.h"
 #include "ptxbench/report/tables.h"
 
 namespace ptxbench::cli {
@@ -20,28 +21,9 @@ using report::Attribute;
 struct ReportOptions {
   std::vector<std::string> folders, by, where, compare;
   std::vector<int> ks{1, 4, 8};
-  std::string rules = "paper", study, csv, json, html;
+  std::string rules = "paper", study, dates, csv, json, html;
   bool target = false;
 };
-
-// A study is a grouping with a name.
-struct Study {
-  std::string_view name, what;
-  std::vector<Attribute> by;
-};
-const std::vector<Study>& studies() {
-  static const std::vector<Study> all = {
-      {"models", "models on each target and task", {Attribute::kTarget, Attribute::kTask, Attribute::kModel}},
-      {"ablation", "knowledge packs", {Attribute::kModel, Attribute::kTask, Attribute::kPack}},
-      {"languages", "languages", {Attribute::kModel, Attribute::kTarget, Attribute::kLanguage}},
-      {"generalisation",
-       "head dimensions and other shapes",
-       {Attribute::kModel, Attribute::kTask, Attribute::kWorkload}},
-      {"training", "a model before and after training", {Attribute::kTask, Attribute::kModel}},
-      {"time", "models by knowledge date", {Attribute::kTarget, Attribute::kModel}},
-  };
-  return all;
-}
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -56,7 +38,7 @@ Result<Attribute> attribute(const std::string& name, const std::string& option) 
   const auto found = report::attribute_from(name);
   if (!found)
     return fail(ErrorKind::kInvalidInput, fmt::format("{}: '{}' is no attribute", option, name),
-                "one of run, model, target, task, workload, pack, language");
+                "one of " + report::attribute_names());
   return *found;
 }
 
@@ -69,12 +51,20 @@ Result<std::pair<Attribute, std::string>> assignment(const std::string& text, co
   return std::pair(name, text.substr(equals + 1));
 }
 
-Result<report::MetricsRequest> request_of(const ReportOptions& options) {
+const report::Study* study_of(const ReportOptions& options) {
+  for (const report::Study& study : report::studies())
+    if (study.name == options.study) return &study;
+  return nullptr;
+}
+
+Result<report::MetricsRequest> request_of(const ReportOptions& options, const schema::Observations& data) {
   report::MetricsRequest request;
   request.rules = *schema::rule_set_from(options.rules);
   for (const int k : options.ks) request.max_turns = std::max(request.max_turns, k);
-  for (const Study& study : studies())
-    if (study.name == options.study) request.by = study.by;
+  if (const report::Study* study = study_of(options)) {
+    request.by = study->by;
+    if (study->only != nullptr) request.where = study->only(data);
+  }
   if (!options.by.empty()) request.by.clear();
   for (const std::string& name : options.by) {
     PTXBENCH_TRY(const Attribute one, attribute(name, "--by"));
@@ -105,21 +95,39 @@ Status write_csv(const std::vector<schema::Table>& tables, const fs::path& folde
   return {};
 }
 
-// By date of the model's knowledge, for the study of time; models without a date last.
-void sort_by_date(std::vector<report::Group>& groups, const schema::Observations& data) {
-  const auto date = [&](const report::Group& group) {
-    const std::string& text = data.cells[data.trajectories[group.trajectories.front()].cell].model_date;
-    return text.empty() ? "9999" : text;
-  };
-  std::stable_sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return date(a) < date(b); });
+// What is asked for, and what the study compares of what is left by --where.
+Result<std::vector<report::Comparison>> comparisons_of(const ReportOptions& options, const schema::Observations& data,
+                                                       const report::MetricsRequest& request) {
+  std::vector<report::Comparison> comparisons;
+  for (const std::string& text : options.compare) {
+    PTXBENCH_TRY(const report::Pair pair, pair_of(text));
+    PTXBENCH_TRY(report::Comparison one, report::compare(data, request, pair, request.max_turns, options.target));
+    comparisons.push_back(std::move(one));
+  }
+  const report::Study* study = study_of(options);
+  if (study == nullptr || study->pairs == nullptr || !options.compare.empty()) return comparisons;
+  // A pair that shares nothing is no fault here: nobody named it.
+  for (const report::Pair& pair : study->pairs(data)) {
+    auto one = report::compare(data, request, pair, request.max_turns, options.target);
+    if (one) comparisons.push_back(std::move(*one));
+  }
+  return comparisons;
 }
 
 void print(const schema::Observations& data, const std::vector<report::Group>& groups,
            const report::MetricsRequest& request, const ReportOptions& options,
-           const std::vector<report::Comparison>& comparisons, const schema::Table& published) {
+           const std::vector<report::Comparison>& comparisons, const schema::Table& published,
+           const schema::Table& time) {
   fmt::print("{}\n{} trajectories, {} turns\n\n", data.source, data.trajectories.size(), data.turns.size());
   fmt::print("{}\n", report::render(report::summary_table(groups, request, options.ks)));
-  for (const report::Comparison& comparison : comparisons) fmt::print("{}\n", report::render(comparison));
+  if (!time.rows.empty()) fmt::print("{}\n", report::render(time));
+  const std::vector<double> adjusted = report::holm(comparisons);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    fmt::print("{}", report::render(comparisons[i]));
+    if (comparisons.size() > 1)
+      fmt::print("  corrected for {} comparisons (Holm): p = {:.3g}\n", comparisons.size(), adjusted[i]);
+    fmt::print("\n");
+  }
   if (!published.rows.empty()) {
     std::size_t agree = 0;
     for (const auto& row : published.rows) agree += std::get<std::string>(row.back()) == "yes";
@@ -136,47 +144,43 @@ void print(const schema::Observations& data, const std::vector<report::Group>& g
 }
 
 Status report_run(const ReportOptions& options) {
-  PTXBENCH_TRY(const report::MetricsRequest request, request_of(options));
-  PTXBENCH_TRY(const report::Loaded loaded, report::load(options.folders));
+  PTXBENCH_TRY(report::Loaded loaded, report::load(options.folders));
+  if (!options.dates.empty()) {
+    PTXBENCH_TRY(const report::Dates dates, report::read_dates(options.dates));
+    report::add_dates(loaded.observations, dates);
+  }
   const schema::Observations& data = loaded.observations;
+  PTXBENCH_TRY(const report::MetricsRequest request, request_of(options, data));
   std::vector<report::Group> groups = report::measure(data, request);
   if (groups.empty())
     return fail(ErrorKind::kInvalidInput, "no trajectory is left", "check --where; `--by` lists the values there are");
-  if (options.study == "time") sort_by_date(groups, data);
-  std::vector<report::Comparison> comparisons;
-  for (const std::string& text : options.compare) {
-    PTXBENCH_TRY(const report::Pair pair, pair_of(text));
-    PTXBENCH_TRY(report::Comparison one, report::compare(data, request, pair, request.max_turns, options.target));
-    comparisons.push_back(std::move(one));
+  schema::Table time;
+  if (options.study == "time") {
+    report::sort_by_date(groups, data);
+    if (options.by.empty()) time = report::time_table(data, groups, request);
   }
+  PTXBENCH_TRY(const std::vector<report::Comparison> comparisons, comparisons_of(options, data, request));
   const schema::Table published = report::published_table(data);
   std::vector<schema::Table> tables = {report::rates_table(groups, request, options.ks),
                                        report::pass_table(groups, request), report::status_table(groups, request),
                                        report::cost_table(groups, request)};
   if (!published.rows.empty()) tables.push_back(published);
+  if (!time.rows.empty()) tables.push_back(time);
   if (!comparisons.empty()) tables.push_back(report::comparison_table(comparisons));
-  if (!options.html.empty()) PTXBENCH_TRY_STATUS(report::write_page(data, loaded.runs, options.html));
+  if (!options.html.empty()) PTXBENCH_TRY_STATUS(report::write_page(loaded, options.html));
   if (!options.csv.empty()) PTXBENCH_TRY_STATUS(write_csv(tables, options.csv));
   if (!options.json.empty() && options.json != "-")
     PTXBENCH_TRY_STATUS(write_file_atomic(options.json, schema::to_json(tables)));
   if (options.json == "-")
     fmt::print("{}", schema::to_json(tables));
   else
-    print(data, groups, request, options, comparisons, published);
-  return {};
-}
-
-Status import_run(const std::string& from, const std::string& to) {
-  PTXBENCH_TRY(const schema::Observations data, report::import_paper(from));
-  PTXBENCH_TRY_STATUS(schema::save_observations(data, to));
-  fmt::print("{}: {} runs, {} trajectories, {} turns\n", to, data.cells.size(), data.trajectories.size(),
-             data.turns.size());
+    print(data, groups, request, options, comparisons, published, time);
   return {};
 }
 
 std::string study_list() {
-  std::string text = "A ready grouping:";
-  for (const Study& study : studies()) text += fmt::format(" {} ({}),", study.name, study.what);
+  std::string text = "A ready question:";
+  for (const report::Study& study : report::studies()) text += fmt::format(" {} ({}),", study.name, study.what);
   text.back() = '.';
   return text;
 }
@@ -188,10 +192,9 @@ void add_report(CLI::App& app, int& exit_code) {
                                   "ptxbench report my-run --by model,task --csv tables");
   auto options = std::make_shared<ReportOptions>();
   command->add_option("RUN", options->folders, "Folders made by `ptxbench run` or `ptxbench import-paper`")->required();
-  command->add_option("--by", options->by, "Group by: run, model, target, task, workload, pack, language")
-      ->delimiter(',');
+  command->add_option("--by", options->by, "Group by: " + report::attribute_names())->delimiter(',');
   std::vector<std::string> names;
-  for (const Study& study : studies()) names.emplace_back(study.name);
+  for (const report::Study& study : report::studies()) names.emplace_back(study.name);
   command->add_option("--study", options->study, study_list())->check(CLI::IsMember(names));
   command->add_option("--where", options->where, "Only some: ATTRIBUTE=VALUE[,VALUE...]; may be repeated");
   command->add_option("--k", options->ks, "Within the first k turns")
@@ -204,24 +207,15 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--compare", options->compare, "Test a difference: ATTRIBUTE=A:B; may be repeated");
   command->add_flag("--target", options->target,
                     "Compare successes by the target's instructions, not all correct ones");
+  command->add_option("--dates", options->dates,
+                      "Folder with dates of models, instruction sets and libraries (docs/report.md), for run folders "
+                      "that have none");
   command->add_option("--csv", options->csv, "Write every table into this folder");
   command->add_option("--html", options->html,
                       "Write a page with tables, plots and, for run folders, every kernel; works without a network");
   command->add_option("--json", options->json, "Write every table to this file; - prints it instead of the summary");
   command->callback([&exit_code, options] {
     const Status done = report_run(*options);
-    exit_code = done ? kExitPassed : report(done.error());
-  });
-}
-
-void add_import_paper(CLI::App& app, int& exit_code) {
-  CLI::App* command = add_command(app, "import-paper", "Reads the public result tables of the PTXBench paper",
-                                  "ptxbench import-paper data/paper --out paper-run");
-  auto folders = std::make_shared<std::pair<std::string, std::string>>();
-  command->add_option("DIR", folders->first, "Folder with the CSV files (plain or gzipped)")->required();
-  command->add_option("--out", folders->second, "New folder, for `ptxbench report`")->required();
-  command->callback([&exit_code, folders] {
-    const Status done = import_run(folders->first, folders->second);
     exit_code = done ? kExitPassed : report(done.error());
   });
 }

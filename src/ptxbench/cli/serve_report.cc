@@ -48,7 +48,7 @@ class LivePage {
     const std::string now = version();
     if (now == made_) return place_.path() / kPage;
     PTXBENCH_TRY(const report::Loaded loaded, report::load(folders_));
-    PTXBENCH_TRY_STATUS(report::write_page(loaded.observations, loaded.runs, place_.path() / kPage));
+    PTXBENCH_TRY_STATUS(report::write_page(loaded, place_.path() / kPage));
     made_ = now;
     return place_.path() / kPage;
   }

@@ -30,15 +30,22 @@ void add(Rate& sum, const Rate& one) {
 // The side's groups by what can be shared with the other side.
 using Side = std::map<std::vector<std::string>, Group>;
 
+// What must be equal for two trajectories to be compared. Packs need not be: who compares models that ran different packs
+// compares the settings as they are. Nor must tasks when the difference is in what a task's name says.
+std::vector<Attribute> strata(Attribute differs) {
+  const bool shape = differs == Attribute::kHeadDim || differs == Attribute::kHeads;
+  std::vector<Attribute> by;
+  for (const Attribute attribute : shape ? std::vector{Attribute::kModel, Attribute::kTarget, Attribute::kFamily,
+                                                       Attribute::kHeadDim, Attribute::kHeads, Attribute::kLanguage}
+                                         : std::vector{Attribute::kModel, Attribute::kTarget, Attribute::kTask,
+                                                       Attribute::kWorkload, Attribute::kLanguage})
+    if (attribute != differs) by.push_back(attribute);
+  return by;
+}
+
 Result<Side> side_of(const schema::Observations& data, MetricsRequest request, const Pair& pair,
                      const std::string& value) {
-  request.by.clear();
-  for (const Attribute attribute : {Attribute::kModel, Attribute::kTarget, Attribute::kTask, Attribute::kWorkload,
-                                    Attribute::kPack, Attribute::kLanguage}) {
-    // Models and packs are shared only when they are not what differs: their number of trajectories may differ freely.
-    const bool setting = attribute == Attribute::kModel || attribute == Attribute::kPack;
-    if (attribute != pair.attribute && !setting) request.by.push_back(attribute);
-  }
+  request.by = strata(pair.attribute);
   request.where.push_back({pair.attribute, {value}});
   Side side;
   for (Group& group : measure(data, request)) side.emplace(group.key, std::move(group));
@@ -106,6 +113,12 @@ Result<Comparison> compare(const schema::Observations& data, const MetricsReques
   return c;
 }
 
+std::vector<double> holm(const std::vector<Comparison>& comparisons) {
+  std::vector<double> ps;
+  for (const Comparison& one : comparisons) ps.push_back(one.p);
+  return holm_adjusted(ps);
+}
+
 schema::Table comparison_table(const std::vector<Comparison>& comparisons) {
   schema::Table table{"comparisons",
                       "Differences between groups, on what they share",
@@ -119,18 +132,22 @@ schema::Table comparison_table(const std::vector<Comparison>& comparisons) {
                        {"a_n", ""},
                        {"b_successes", ""},
                        {"b_n", ""},
-                       {"p", "exact, two-sided, stratified by workload"},
+                       {"p", "exact, two-sided, stratified by what is shared"},
+                       {"p_holm", "p, corrected for the number of comparisons in this table (Holm)"},
                        {"speedup_pairs", ""},
                        {"speedup_ratio", "geometric mean of best A / best B"},
                        {"speedup_p", "sign-flip test"},
                        {"warnings", ""}},
                       {}};
   const auto maybe = [](const std::optional<double>& v) { return v ? schema::TableValue(*v) : schema::TableValue(); };
-  for (const Comparison& c : comparisons)
+  const std::vector<double> adjusted = holm(comparisons);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    const Comparison& c = comparisons[i];
     table.rows.push_back({std::string(to_string(c.pair.attribute)), c.pair.a, c.pair.b, std::int64_t{c.k},
                           std::string(c.target ? "target" : "correct"), static_cast<std::int64_t>(c.shared.size()),
-                          c.a.successes, c.a.n, c.b.successes, c.b.n, c.p, c.speedup_pairs, maybe(c.speedup_ratio),
-                          maybe(c.speedup_p), fmt::format("{}", fmt::join(c.warnings, "; "))});
+                          c.a.successes, c.a.n, c.b.successes, c.b.n, c.p, adjusted[i], c.speedup_pairs,
+                          maybe(c.speedup_ratio), maybe(c.speedup_p), fmt::format("{}", fmt::join(c.warnings, "; "))});
+  }
   return table;
 }
 
@@ -141,7 +158,7 @@ std::string render(const Comparison& c) {
                        100 * i.high);
   };
   std::string text = fmt::format(
-      "{} against {} ({}), {} within {} turns, {} shared workload{}\n  {}   {}\n  p = {:.3g}: {}\n", c.pair.a, c.pair.b,
+      "{} against {} ({}), {} within {} turns, {} shared setting{}\n  {}   {}\n  p = {:.3g}: {}\n", c.pair.a, c.pair.b,
       to_string(c.pair.attribute), c.target ? "correct by the target's instructions" : "correct", c.k, c.shared.size(),
       c.shared.size() == 1 ? "" : "s", rate(c.a), rate(c.b), c.p,
       c.p < 0.05 ? "more than chance at the 5 % level" : "chance explains it");

@@ -21,7 +21,7 @@ struct Comparison {
   Pair pair;
   int k = 8;
   bool target = false;              // the success that is compared: correct, or correct by the target's instructions
-  std::vector<std::string> shared;  // "target task workload" that both have; only these count
+  std::vector<std::string> shared;  // "model target task workload" that both have; only these count
   std::int64_t left_out_a = 0, left_out_b = 0;  // trajectories on what the other does not have
   Rate a, b;                                    // trajectories, summed over what is shared
   double p = 1;                                 // exact, stratified by what is shared
@@ -34,6 +34,9 @@ struct Comparison {
 // kInvalidInput when a value has no trajectory or nothing is shared.
 Result<Comparison> compare(const schema::Observations& data, const MetricsRequest& request, const Pair& pair, int k,
                            bool target);
+
+// Their p, corrected for their number.
+std::vector<double> holm(const std::vector<Comparison>& comparisons);
 
 schema::Table comparison_table(const std::vector<Comparison>& comparisons);
 

@@ -120,6 +120,10 @@ Status CsvFile::parse(const std::string& text) {
   return {};
 }
 
+bool CsvFile::has(std::string_view name) const {
+  return std::find(header_.begin(), header_.end(), name) != header_.end();
+}
+
 std::size_t CsvFile::column(std::string_view name) const {
   const auto found = std::find(header_.begin(), header_.end(), name);
   PTXBENCH_CHECK(found != header_.end(), "column {} was not asked for", name);

@@ -39,6 +39,7 @@ class CsvFile {
   static Result<CsvFile> read(const std::filesystem::path& folder, const std::string& name,
                               const std::vector<std::string>& columns);
 
+  bool has(std::string_view column) const;  // a column that was not asked for
   std::size_t size() const { return lines_.size(); }
   CsvRow row(std::size_t index) const { return {*this, index}; }
   const std::string& file_name() const { return file_name_; }

@@ -4,6 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
+
+#include "ptxbench/base/file.h"
+#include "ptxbench/schema/page_data.h"
 
 namespace ptxbench::report {
 namespace fs = std::filesystem;
@@ -92,39 +96,70 @@ schema::Observations observe(const schema::Run& run) {
                             fmt::format("{}", fmt::join(plan.workloads, "+")),
                             "cuda",
                             "",
+                            "",
                             model != models.end() && model->recording};
     const auto place = std::find(data.cells.begin(), data.cells.end(), cell);
     const auto index = static_cast<std::uint32_t>(place - data.cells.begin());
     if (place == data.cells.end()) data.cells.push_back(cell);
     const auto number = static_cast<std::uint32_t>(data.trajectories.size());
-    data.trajectories.push_back({plan.id, index, plan.pack, run.manifest.experiment.turns});
+    data.trajectories.push_back({plan.id, index, plan.pack, run.manifest.experiment.turns, !trajectory.finish});
     for (const schema::Turn& turn : trajectory.turns)
       data.turns.push_back(record_of(turn, number, plan.workloads.size()));
   }
   const auto open = std::count_if(run.trajectories.begin(), run.trajectories.end(),
                                   [](const schema::Trajectory& one) { return !one.finish; });
   if (open > 0)
-    data.notes.push_back(fmt::format("{}: {} of {} trajectories are not over; their missing turns count as planned",
-                                     name, open, run.trajectories.size()));
+    data.notes.push_back(fmt::format("{}: {} of {} trajectories are not over; their missing turns are not known", name,
+                                     open, run.trajectories.size()));
+  for (const Location& line : run.cut_lines)
+    data.notes.push_back(
+        fmt::format("{}:{}: the line is cut off, expected a newline at its end; it is left out", line.file, line.line));
   return data;
 }
 
+namespace {
+
+Status load_run_folder(const fs::path& folder, std::vector<schema::Observations>& parts, Loaded& loaded) {
+  PTXBENCH_TRY(schema::Run read, schema::load_run(folder));
+  const auto run = std::make_shared<const schema::Run>(std::move(read));
+  parts.push_back(observe(*run));
+  for (std::size_t t = 0; t < run->trajectories.size(); ++t)
+    loaded.details.emplace_back(
+        [run, t]() -> Result<std::string> { return schema::to_json(schema::transcript_of(run->trajectories[t])); });
+  return {};
+}
+
+Status load_imported(const fs::path& folder, std::vector<schema::Observations>& parts, Loaded& loaded) {
+  PTXBENCH_TRY(parts.emplace_back(), schema::load_observations(folder));
+  for (std::uint32_t t = 0; t < parts.back().trajectories.size(); ++t) {
+    const fs::path file = schema::transcript_file(folder, t);
+    loaded.details.emplace_back();
+    if (!fs::exists(file)) continue;
+    loaded.details.back() = [file]() -> Result<std::string> {
+      PTXBENCH_TRY(std::string text, read_file(file));
+      PTXBENCH_TRY_STATUS(schema::check_transcript(text, file.string()));
+      return text;
+    };
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Loaded> load(const std::vector<std::string>& folders) {
   Loaded loaded;
-  std::vector<schema::Observations> parts, imported;
+  std::vector<schema::Observations> parts;
   for (const fs::path folder : folders) {
     if (fs::exists(folder / "observations.json")) {
-      PTXBENCH_TRY(imported.emplace_back(), schema::load_observations(folder));
+      PTXBENCH_TRY_STATUS(load_imported(folder, parts, loaded));
     } else if (fs::exists(folder / "run.json")) {
-      PTXBENCH_TRY(loaded.runs.emplace_back(), schema::load_run(folder));
-      parts.push_back(observe(loaded.runs.back()));
+      PTXBENCH_TRY_STATUS(load_run_folder(folder, parts, loaded));
     } else {
       return fail(ErrorKind::kNotFound,
                   fmt::format("'{}' holds neither run.json nor observations.json", folder.string()),
                   "name a folder that `ptxbench run --out` or `ptxbench import-paper --out` made");
     }
   }
-  std::move(imported.begin(), imported.end(), std::back_inserter(parts));
   loaded.observations = join(std::move(parts));
   return loaded;
 }
@@ -148,6 +183,9 @@ schema::Observations join(std::vector<schema::Observations> parts) {
       info.cell += cells;
       all.trajectories.push_back(std::move(info));
     }
+    for (schema::ReferenceDate& date : part.references)
+      if (std::find(all.references.begin(), all.references.end(), date) == all.references.end())
+        all.references.push_back(std::move(date));
     for (schema::PublishedCell& published : part.published) {
       published.cell += cells;
       all.published.push_back(published);

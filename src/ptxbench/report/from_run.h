@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,15 @@ namespace ptxbench::report {
 // or an earlier workload ended it), that layer is not known.
 schema::Observations observe(const schema::Run& run);
 
-// Folders of either kind, joined: run folders (run.json) first, so that their trajectories are the first ones of the
-// observations in the order of `runs`; then imported observations (observations.json). kNotFound names a folder that is
-// neither.
+// The text of a trajectory's transcript (schema/transcript.h), made or read when it is asked for. Empty: nothing is known
+// but the counts.
+using DetailSource = std::function<Result<std::string>()>;
+
+// Folders of either kind, joined in the order in which they are named: run folders (run.json) and imported observations
+// (observations.json). kNotFound names a folder that is neither.
 struct Loaded {
   schema::Observations observations;
-  std::vector<schema::Run> runs;
+  std::vector<DetailSource> details;  // one per trajectory
 };
 Result<Loaded> load(const std::vector<std::string>& folders);
 

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "ptxbench/report/csv.h"
+#include "ptxbench/report/dates.h"
+#include "ptxbench/report/from_run.h"
+#include "ptxbench/report/paper_labels.h"
 
 namespace ptxbench::report {
 namespace fs = std::filesystem;
@@ -16,19 +20,6 @@ namespace {
 using schema::TurnStatus;
 
 constexpr int kTurns = 8;
-
-constexpr std::pair<std::string_view, TurnStatus> kLabels[] = {
-    {"Correct", TurnStatus::kPassed},
-    {"Compilation error", TurnStatus::kCompileError},
-    {"Runtime error", TurnStatus::kRuntimeError},
-    {"Numerical error", TurnStatus::kIncorrectNumerical},
-    {"Kernel Execution Timeout", TurnStatus::kTimeout},
-    {"Extraction error", TurnStatus::kNoKernel},
-    // The service that sanitizes and profiles did not answer in time: no statement about the kernel.
-    {"Sanitize Timeout", TurnStatus::kInfraError},
-    {"Profiling Service Timeout", TurnStatus::kInfraError},
-    {"Other error", TurnStatus::kOther},
-};
 
 // Tags of the runs with five of them; "" is one that the paper drops.
 struct FiveTags {
@@ -59,29 +50,12 @@ std::string pack_of(const std::string& task, int trajectories, int index) {
   return fmt::format("block-{}", block + 1);
 }
 
-// "2026-01-31", or the tables' short form "2026-0131".
-Result<std::string> date_of(const CsvRow& row, std::string_view column) {
-  std::string text = row.text(column);
-  if (text.size() == 9 && text[4] == '-') text.insert(7, "-");
-  int year = 0, month = 0, day = 0, used = 0;
-  const bool shaped = std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &used) == 3 &&
-                      used == static_cast<int>(text.size()) && text.size() == 10;
-  constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-  const bool real = shaped && month >= 1 && month <= 12 && day >= 1 && day <= kDays[month - 1] + (month == 2 && leap);
-  if (!real)
-    return fail(
-        row.error(fmt::format("{}: found '{}', expected a date as 2026-01-31 or 2026-0131", column, row.text(column))));
-  return text;
-}
-
-class PaperImport {
+class TablesImport {
  public:
-  explicit PaperImport(const fs::path& folder) : folder_(folder) {}
+  explicit TablesImport(const fs::path& folder) : folder_(folder) {}
   Result<schema::Observations> run();
 
  private:
-  Status read_dates();
   Status read_cells();
   Status read_correctness();
   Status read_target();
@@ -93,21 +67,12 @@ class PaperImport {
 
   const fs::path folder_;
   schema::Observations data_;
-  std::map<std::string, std::string> dates_;    // model
   std::map<std::string, std::uint32_t> cells_;  // exp_dir
   std::map<std::uint32_t, std::uint32_t> first_trajectory_;
   std::map<std::uint32_t, int> trajectories_;  // of a cell
 };
 
-Status PaperImport::read_dates() {
-  PTXBENCH_TRY(const CsvFile file, CsvFile::read(folder_, "model_release_dates.csv", {"model", "date"}));
-  for (std::size_t i = 0; i < file.size(); ++i) {
-    PTXBENCH_TRY(dates_[file.row(i).text("model")], date_of(file.row(i), "date"));
-  }
-  return {};
-}
-
-Status PaperImport::read_cells() {
+Status TablesImport::read_cells() {
   PTXBENCH_TRY(const CsvFile file,
                CsvFile::read(folder_, "experiments.csv", {"model", "arch", "definition", "workload", "exp_dir"}));
   for (std::size_t i = 0; i < file.size(); ++i) {
@@ -115,14 +80,13 @@ Status PaperImport::read_cells() {
     const std::string& run = row.text("exp_dir");
     if (!cells_.emplace(run, data_.cells.size()).second)
       return fail(row.error(fmt::format("exp_dir '{}' stands twice, expected one line per run", run)));
-    const auto date = dates_.find(row.text("model"));
     data_.cells.push_back({run, row.text("model"), row.text("arch"), row.text("definition"), row.text("workload"),
-                           "cuda", date == dates_.end() ? "" : date->second, false});
+                           "cuda", "", "", false});
   }
   return {};
 }
 
-Result<std::uint32_t> PaperImport::cell_of(const CsvRow& row) const {
+Result<std::uint32_t> TablesImport::cell_of(const CsvRow& row) const {
   const auto found = cells_.find(row.text("exp_dir"));
   if (found == cells_.end())
     return fail(row.error(fmt::format("exp_dir '{}' is not in experiments.csv", row.text("exp_dir"))));
@@ -139,7 +103,7 @@ std::vector<std::string> with(std::vector<std::string> more) {
   return more;
 }
 
-Status PaperImport::read_correctness() {
+Status TablesImport::read_correctness() {
   PTXBENCH_TRY(const CsvFile file, CsvFile::read(folder_, "correctness_rate_by_release_date.csv", with({"correct"})));
   std::set<std::pair<std::uint32_t, std::int64_t>> seen;
   for (std::size_t i = 0; i < file.size(); ++i) {
@@ -165,12 +129,12 @@ Status PaperImport::read_correctness() {
     first_trajectory_[cell] = static_cast<std::uint32_t>(data_.trajectories.size());
     for (int t = 0; t < n->second; ++t)
       data_.trajectories.push_back(
-          {fmt::format("exp_{:03}", t), cell, pack_of(data_.cells[cell].task, n->second, t), kTurns});
+          {fmt::format("exp_{:03}", t), cell, pack_of(data_.cells[cell].task, n->second, t), kTurns, false});
   }
   return {};
 }
 
-Result<schema::PublishedCell*> PaperImport::published_of(const CsvRow& row) {
+Result<schema::PublishedCell*> TablesImport::published_of(const CsvRow& row) {
   PTXBENCH_TRY(const std::uint32_t cell, cell_of(row));
   PTXBENCH_TRY(const std::int64_t turns, row.integer("turn_limit", 1, kTurns));
   for (schema::PublishedCell& one : data_.published)
@@ -179,7 +143,7 @@ Result<schema::PublishedCell*> PaperImport::published_of(const CsvRow& row) {
                                     data_.cells[cell].run, turns)));
 }
 
-Status PaperImport::read_target() {
+Status TablesImport::read_target() {
   PTXBENCH_TRY(const CsvFile file, CsvFile::read(folder_, "arch_instruction_correctness_by_release_date.csv",
                                                  with({"correct_with_arch", "n_unknown_correct_turns"})));
   for (std::size_t i = 0; i < file.size(); ++i) {
@@ -193,7 +157,7 @@ Status PaperImport::read_target() {
   return {};
 }
 
-Status PaperImport::read_speedups() {
+Status TablesImport::read_speedups() {
   PTXBENCH_TRY(const CsvFile file, CsvFile::read(folder_, "best_speedup_by_release_date.csv", with({"best_speedup"})));
   for (std::size_t i = 0; i < file.size(); ++i) {
     PTXBENCH_TRY(schema::PublishedCell* const published, published_of(file.row(i)));
@@ -203,7 +167,7 @@ Status PaperImport::read_speedups() {
 }
 
 // The record of one line, its trajectory still counted within the run.
-Result<schema::TurnRecord> PaperImport::turn_of(const CsvRow& row) const {
+Result<schema::TurnRecord> TablesImport::turn_of(const CsvRow& row) const {
   schema::TurnRecord turn;
   const std::string& id = row.text("trajectory_id");
   int index = -1, used = 0;
@@ -213,12 +177,11 @@ Result<schema::TurnRecord> PaperImport::turn_of(const CsvRow& row) const {
   PTXBENCH_TRY(const std::int64_t number, row.integer("turn", 0, kTurns - 1));
   turn.turn = static_cast<int>(number) + 1;
   const std::string& label = row.text("correctness");
-  const auto* known =
-      std::find_if(std::begin(kLabels), std::end(kLabels), [&](const auto& l) { return l.first == label; });
-  if (known == std::end(kLabels))
+  const std::optional<TurnStatus> status = status_of_paper_label(label);
+  if (!status)
     return fail(
         row.error(fmt::format("correctness: found '{}', expected one of the nine labels such as 'Correct'", label)));
-  turn.status = known->second;
+  turn.status = *status;
   PTXBENCH_TRY(turn.reasoning_tokens, row.integer("reasoning_tokens", 0, std::int64_t{1} << 40));
   PTXBENCH_TRY(const double speedup, row.number("speedup"));
   PTXBENCH_TRY(const std::int64_t tagged, row.integer("correct_with_arch", 0, 1));
@@ -226,17 +189,15 @@ Result<schema::TurnRecord> PaperImport::turn_of(const CsvRow& row) const {
   if (!correct && (speedup != 0 || tagged != 0))
     return fail(row.error(fmt::format("a turn labelled '{}' has speedup {} and correct_with_arch {}; expected 0 and 0",
                                       label, speedup, tagged)));
-  turn.correct_paper = correct;
+  set_correct(turn, label);
   if (correct) {
     if (speedup > 0) turn.speedup = speedup;
     turn.target_paper = tagged == 1;
-  } else {
-    turn.correct_strict = false;  // fails under the looser rule already
   }
   return turn;
 }
 
-Status PaperImport::read_turns() {
+Status TablesImport::read_turns() {
   PTXBENCH_TRY(const CsvFile file, CsvFile::read(folder_, "reasoning_tokens_vs_performance.csv",
                                                  {"model", "definition", "exp_dir", "trajectory_id", "turn",
                                                   "reasoning_tokens", "correctness", "speedup", "correct_with_arch"}));
@@ -257,8 +218,7 @@ Status PaperImport::read_turns() {
   return {};
 }
 
-Result<schema::Observations> PaperImport::run() {
-  PTXBENCH_TRY_STATUS(read_dates());
+Result<schema::Observations> TablesImport::run() {
   PTXBENCH_TRY_STATUS(read_cells());
   PTXBENCH_TRY_STATUS(read_correctness());
   PTXBENCH_TRY_STATUS(read_target());
@@ -274,8 +234,135 @@ Result<schema::Observations> PaperImport::run() {
   return std::move(data_);
 }
 
+// Turns of the same place in both with another status or speed-up, or in one only.
+std::int64_t disagreements(const schema::Observations& a, const std::set<std::uint32_t>& cells_a,
+                           const schema::Observations& b, const std::set<std::uint32_t>& cells_b) {
+  using Place = std::pair<std::string, int>;
+  const auto collect = [](const schema::Observations& data, const std::set<std::uint32_t>& cells) {
+    std::map<Place, const schema::TurnRecord*> turns;
+    for (const schema::TurnRecord& turn : data.turns)
+      if (const schema::TrajectoryInfo& info = data.trajectories[turn.trajectory]; cells.contains(info.cell))
+        turns[{info.id, turn.turn}] = &turn;
+    return turns;
+  };
+  const auto in_a = collect(a, cells_a), in_b = collect(b, cells_b);
+  std::int64_t differ = 0, common = 0;
+  for (const auto& [place, turn] : in_a) {
+    const auto other = in_b.find(place);
+    if (other == in_b.end()) continue;
+    ++common;
+    const double speedup = turn->speedup.value_or(0), other_speedup = other->second->speedup.value_or(0);
+    if (turn->correct_paper != other->second->correct_paper || std::abs(speedup - other_speedup) > 1e-9) ++differ;
+  }
+  return differ + static_cast<std::int64_t>(in_a.size() + in_b.size()) - 2 * common;
+}
+
+// `tables` with the runs that have a folder taken from it. The trajectories of folders come first, as their transcripts
+// are numbered.
+Result<schema::Observations> merge(schema::Observations tables, schema::Observations folders) {
+  std::map<std::string, std::uint32_t> published;
+  for (std::uint32_t cell = 0; cell < tables.cells.size(); ++cell) published[tables.cells[cell].run] = cell;
+  std::set<std::uint32_t> replaced;
+  std::vector<std::uint32_t> cell_of(folders.cells.size());
+  schema::Observations all;
+  all.cells = tables.cells;
+  for (std::uint32_t i = 0; i < folders.cells.size(); ++i) {
+    const schema::Cell& cell = folders.cells[i];
+    const auto known = published.find(cell.run);
+    if (known == published.end()) {
+      cell_of[i] = static_cast<std::uint32_t>(all.cells.size());
+      all.cells.push_back(cell);
+      continue;
+    }
+    const schema::Cell& expected = tables.cells[known->second];
+    if (cell.task != expected.task || cell.target != expected.target)
+      return fail(ErrorKind::kInvalidInput,
+                  fmt::format("run folder '{}': found {} on {}, expected {} on {} as in experiments.csv", cell.run,
+                              cell.task, cell.target, expected.task, expected.target),
+                  "rename the folder if it is another run");
+    cell_of[i] = known->second;
+    if (replaced.insert(known->second).second)
+      folders.notes.push_back(fmt::format("{}: taken from its folder; {} turns are not as in the tables", cell.run,
+                                          disagreements(tables, {known->second}, folders, {i})));
+  }
+  all.source = tables.source + "; " + folders.source;
+  all.notes = tables.notes;
+  all.notes.insert(all.notes.end(), folders.notes.begin(), folders.notes.end());
+  all.published = tables.published;
+  all.trajectories = std::move(folders.trajectories);
+  for (schema::TrajectoryInfo& info : all.trajectories) info.cell = cell_of[info.cell];
+  all.turns = std::move(folders.turns);
+  std::vector<std::uint32_t> number(tables.trajectories.size());
+  for (std::uint32_t t = 0; t < tables.trajectories.size(); ++t) {
+    number[t] = static_cast<std::uint32_t>(all.trajectories.size());
+    if (!replaced.contains(tables.trajectories[t].cell)) all.trajectories.push_back(tables.trajectories[t]);
+  }
+  for (schema::TurnRecord turn : tables.turns) {
+    if (replaced.contains(tables.trajectories[turn.trajectory].cell)) continue;
+    turn.trajectory = number[turn.trajectory];
+    all.turns.push_back(turn);
+  }
+  return all;
+}
+
+struct Sources {
+  std::optional<fs::path> tables;
+  std::vector<fs::path> runs;
+};
+
+bool holds(const fs::path& folder, const std::string& name) {
+  return fs::exists(folder / name) || fs::exists(folder / (name + ".gz"));
+}
+
+Result<Sources> find_sources(const std::vector<fs::path>& folders) {
+  Sources sources;
+  for (const fs::path& folder : folders) {
+    if (!fs::is_directory(folder))
+      return fail(ErrorKind::kNotFound, fmt::format("'{}' is no folder", folder.string()),
+                  "name the folder with the published CSV files, or run folders");
+    const bool tables = holds(folder, "experiments.csv") || holds(folder, "reasoning_tokens_vs_performance.csv");
+    const std::vector<fs::path> runs = find_run_folders(folder);
+    if (!tables && runs.empty())
+      return fail(ErrorKind::kNotFound,
+                  fmt::format("'{}' holds neither experiments.csv, nor plan.json beside trajectories/, nor folders "
+                              "with these",
+                              folder.string()),
+                  "name the folder with the published CSV files, a run folder, or a folder of run folders");
+    if (tables && sources.tables)
+      return fail(ErrorKind::kInvalidInput,
+                  fmt::format("'{}' and '{}' both hold experiments.csv, expected one such folder",
+                              sources.tables->string(), folder.string()),
+                  "import them one by one, and name both results to `ptxbench report`");
+    if (tables) sources.tables = folder;
+    for (const fs::path& run : runs) {
+      if (std::any_of(sources.runs.begin(), sources.runs.end(),
+                      [&](const auto& other) { return fs::equivalent(run, other); }))
+        return fail(ErrorKind::kInvalidInput, fmt::format("run folder '{}' is named twice", run.string()),
+                    "name every folder once");
+      sources.runs.push_back(run);
+    }
+  }
+  return sources;
+}
+
 }  // namespace
 
-Result<schema::Observations> import_paper(const fs::path& folder) { return PaperImport(folder).run(); }
+Result<schema::Observations> import_paper(const std::vector<fs::path>& folders, const KeepTranscript& keep) {
+  PTXBENCH_TRY(const Sources sources, find_sources(folders));
+  std::vector<schema::Observations> parts;
+  std::uint32_t trajectories = 0;
+  for (const fs::path& run : sources.runs) {
+    PTXBENCH_TRY(parts.emplace_back(), import_run_folder(run, trajectories, keep));
+    trajectories += static_cast<std::uint32_t>(parts.back().trajectories.size());
+  }
+  if (!sources.tables) return join(std::move(parts));
+  PTXBENCH_TRY(schema::Observations data, TablesImport(*sources.tables).run());
+  if (!parts.empty()) {
+    PTXBENCH_TRY(data, merge(std::move(data), join(std::move(parts))));
+  }
+  PTXBENCH_TRY(const Dates dates, read_dates(*sources.tables));
+  add_dates(data, dates);
+  return data;
+}
 
 }  // namespace ptxbench::report

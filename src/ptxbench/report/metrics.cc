@@ -1,5 +1,7 @@
 #include "ptxbench/report/metrics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -14,7 +16,8 @@ using schema::TurnRecord;
 constexpr std::pair<Attribute, std::string_view> kAttributes[] = {
     {Attribute::kRun, "run"},           {Attribute::kModel, "model"},       {Attribute::kTarget, "target"},
     {Attribute::kTask, "task"},         {Attribute::kWorkload, "workload"}, {Attribute::kPack, "pack"},
-    {Attribute::kLanguage, "language"},
+    {Attribute::kLanguage, "language"}, {Attribute::kFamily, "family"},     {Attribute::kHeadDim, "head_dim"},
+    {Attribute::kHeads, "heads"},
 };
 
 // Three-valued: none means not known.
@@ -76,9 +79,10 @@ class Measuring {
     for (int k = 1; k <= request.max_turns; ++k) group_.within[static_cast<std::size_t>(k) - 1].k = k;
   }
 
-  void add_trajectory(std::span<const TurnRecord> turns, int planned) {
+  void add_trajectory(std::span<const TurnRecord> turns, const schema::TrajectoryInfo& info) {
     for (std::size_t i = 0; i < turns.size(); ++i) count(turns, i);
-    for (WithinTurns& within : group_.within) add_within(within, turns, std::min(within.k, planned));
+    for (WithinTurns& within : group_.within)
+      add_within(within, turns, std::min(within.k, info.planned_turns), info.open);
   }
 
   void finish() {
@@ -103,7 +107,7 @@ class Measuring {
     add(group_.seconds, turn.seconds);
   }
 
-  void add_within(WithinTurns& within, std::span<const TurnRecord> turns, int planned) {
+  void add_within(WithinTurns& within, std::span<const TurnRecord> turns, int planned, bool open) {
     Speedups& speedups = speedups_[static_cast<std::size_t>(within.k) - 1];
     Truth any_correct = false, any_target = false;
     const TurnRecord* final = nullptr;
@@ -124,10 +128,13 @@ class Measuring {
     }
     within.planned_turns += planned;
     within.present_turns += present;
-    // Turns that never came: planned, and no success.
+    // Turns that never came: planned, and no success. Those that may still come are not known.
     const std::int64_t missing = std::max<std::int64_t>(0, planned - present);
-    within.turn_correct.n += missing;
-    within.turn_target.n += missing;
+    for (Rate* rate : {&within.turn_correct, &within.turn_target}) (open ? rate->unknown : rate->n) += missing;
+    if (open && missing > 0) {
+      any_correct = either(any_correct, std::nullopt);
+      any_target = either(any_target, std::nullopt);
+    }
     add(within.trajectory_correct, any_correct);
     add(within.trajectory_target, any_target);
     if (final != nullptr && correct_of(*final, request_.rules) == true && final->speedup)
@@ -144,7 +151,13 @@ class Measuring {
 std::string_view to_string(Attribute attribute) { return schema::enum_to_text(kAttributes, attribute); }
 std::optional<Attribute> attribute_from(std::string_view text) { return schema::enum_from_text(kAttributes, text); }
 
-const std::string& value_of(const schema::Observations& data, std::uint32_t trajectory, Attribute attribute) {
+std::string attribute_names() {
+  std::string names;
+  for (const auto& [attribute, name] : kAttributes) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  return names;
+}
+
+std::string value_of(const schema::Observations& data, std::uint32_t trajectory, Attribute attribute) {
   const schema::TrajectoryInfo& info = data.trajectories[trajectory];
   const schema::Cell& cell = data.cells[info.cell];
   switch (attribute) {
@@ -155,6 +168,9 @@ const std::string& value_of(const schema::Observations& data, std::uint32_t traj
     case Attribute::kWorkload: return cell.workload;
     case Attribute::kPack: return info.pack;
     case Attribute::kLanguage: return cell.language;
+    case Attribute::kFamily: return schema::traits_of(cell.task).family;
+    case Attribute::kHeadDim: return schema::traits_of(cell.task).head_dim;
+    case Attribute::kHeads: return schema::traits_of(cell.task).heads;
   }
   internal_error(__FILE__, __LINE__, "a known attribute", "a value outside its enum");
 }
@@ -187,8 +203,7 @@ std::vector<Group> measure(const schema::Observations& data, const MetricsReques
     std::size_t end = begin;
     while (end < data.turns.size() && data.turns[end].trajectory == t) ++end;
     if (group_of[t] != kLeftOut)
-      measuring[group_of[t]].add_trajectory(std::span(data.turns).subspan(begin, end - begin),
-                                            data.trajectories[t].planned_turns);
+      measuring[group_of[t]].add_trajectory(std::span(data.turns).subspan(begin, end - begin), data.trajectories[t]);
     begin = end;
   }
   for (Measuring& one : measuring) one.finish();

@@ -3,6 +3,7 @@
 //
 // By trajectory: at least one turn within k is a success. By planned turn: successes over trajectories x k, so that a
 // turn that never came (a trajectory that ended early) counts as none; this is the kind that the PTXBench paper quotes.
+// The missing turns of a trajectory that is not over are unknown instead.
 // A trajectory that ends at its first success has fewer turns than planned: read its turn rate together with `present`.
 #pragma once
 
@@ -19,10 +20,12 @@
 
 namespace ptxbench::report {
 
-enum class Attribute { kRun, kModel, kTarget, kTask, kWorkload, kPack, kLanguage };
+// The last three come from the task's name (schema::TaskTraits).
+enum class Attribute { kRun, kModel, kTarget, kTask, kWorkload, kPack, kLanguage, kFamily, kHeadDim, kHeads };
 std::string_view to_string(Attribute attribute);  // "run", "model", ...
 std::optional<Attribute> attribute_from(std::string_view text);
-const std::string& value_of(const schema::Observations& data, std::uint32_t trajectory, Attribute attribute);
+std::string attribute_names();  // "run, model, ..."
+std::string value_of(const schema::Observations& data, std::uint32_t trajectory, Attribute attribute);
 
 struct Rate {
   std::int64_t successes = 0;

@@ -1,8 +1,13 @@
 #include "ptxbench/report/page.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <stdio.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/schema/page_data.h"
@@ -30,6 +35,51 @@ Status fill(std::string& page, const std::string& name, const std::string& text)
   return {};
 }
 
+// A JavaScript string that can stand inside a <script> element.
+std::string script_string(std::string_view text) {
+  std::string safe = "\"";
+  for (const char c : text) {
+    const bool plain = c != '"' && c != '\\' && c != '<' && static_cast<unsigned char>(c) >= 0x20;
+    safe += plain ? std::string(1, c) : fmt::format("\\u{:04x}", static_cast<int>(c));
+  }
+  return safe + "\"";
+}
+
+// Writes the transcripts into a new folder. Returns their numbers as a JavaScript array.
+Result<std::string> write_details(const std::vector<DetailSource>& details, const fs::path& folder) {
+  std::string numbers;
+  for (std::size_t i = 0; i < details.size(); ++i) {
+    if (!details[i]) continue;
+    PTXBENCH_TRY(const std::string text, details[i]());
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error)
+      return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", folder.string(), error.message()));
+    PTXBENCH_TRY_STATUS(write_file_atomic(folder / fmt::format("{}.js", i),
+                                          fmt::format("ptxbenchDetail({}, {});\n", i, schema::script_safe(text))));
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", i);
+  }
+  return numbers;
+}
+
+// `made` takes the place of `folder`, whose old contents are removed.
+Status put_in_place(const fs::path& made, const fs::path& folder) {
+  const bool replaces = fs::exists(folder);
+  if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), replaces ? RENAME_EXCHANGE : 0) != 0)
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("cannot put '{}' in place: {}", folder.string(), std::strerror(errno)));
+  return {};
+}
+
+// Removed whatever happens.
+struct PartialFolder {
+  fs::path path;
+  ~PartialFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
 }  // namespace
 
 Result<PageParts> locate_page_parts() {
@@ -48,33 +98,23 @@ Result<PageParts> locate_page_parts() {
   return parts;
 }
 
-Status write_page(const schema::Observations& observations, const std::vector<schema::Run>& runs,
-                  const fs::path& file) {
+Status write_page(const Loaded& loaded, const fs::path& file) {
   PTXBENCH_TRY(const PageParts parts, locate_page_parts());
   PTXBENCH_TRY(std::string page, read_file(parts.template_file));
   PTXBENCH_TRY(const std::string style, read_file(parts.style));
   PTXBENCH_TRY(const std::string script, read_file(parts.script));
   PTXBENCH_TRY(const std::string plotting, read_file(parts.plotting));
   const fs::path folder = file.string() + "_data";
-  std::size_t details = 0;
-  for (const schema::Run& run : runs)
-    for (const schema::Trajectory& trajectory : run.trajectories) {
-      std::error_code error;
-      fs::create_directories(folder, error);
-      if (error)
-        return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", folder.string(), error.message()));
-      PTXBENCH_TRY_STATUS(write_file_atomic(
-          folder / fmt::format("{}.js", details),
-          fmt::format("ptxbenchDetail({}, {});\n", details, schema::script_safe(schema::to_page_json(trajectory)))));
-      ++details;
-    }
+  const PartialFolder partial{folder.string() + fmt::format(".partial-{}", ::getpid())};
+  PTXBENCH_TRY(const std::string numbers, write_details(loaded.details, partial.path));
   PTXBENCH_TRY_STATUS(fill(page, "STYLE", style));
-  PTXBENCH_TRY_STATUS(
-      fill(page, "DETAILS", details == 0 ? "null" : fmt::format("\"{}_data\"", file.filename().string())));
+  PTXBENCH_TRY_STATUS(fill(
+      page, "DETAILS", fmt::format("{{folder: {}, of: [{}]}}", script_string(folder.filename().string()), numbers)));
   // Largest last: each filling searches the page.
   PTXBENCH_TRY_STATUS(fill(page, "SCRIPT", script));
-  PTXBENCH_TRY_STATUS(fill(page, "DATA", schema::script_safe(schema::to_page_json(observations))));
+  PTXBENCH_TRY_STATUS(fill(page, "DATA", schema::script_safe(schema::to_page_json(loaded.observations))));
   PTXBENCH_TRY_STATUS(fill(page, "PLOTTING", plotting));
+  if (!numbers.empty()) PTXBENCH_TRY_STATUS(put_in_place(partial.path, folder));
   return write_file_atomic(file, page);
 }
 

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <filesystem>
-#include <vector>
 
 #include "ptxbench/base/result.h"
-#include "ptxbench/schema/observations.h"
-#include "ptxbench/schema/run_folder.h"
+#include "ptxbench/report/from_run.h"
 
 namespace ptxbench::report {
 
@@ -17,10 +15,8 @@ struct PageParts {
 };
 Result<PageParts> locate_page_parts();
 
-// `file` and, if `runs` holds any turns, `file`_data/<number>.js for every trajectory; numbers count as in
-// observations.trajectories, whose first ones must be those of `runs` in order. Each file is written whole or not at all,
-// the page last.
-Status write_page(const schema::Observations& observations, const std::vector<schema::Run>& runs,
-                  const std::filesystem::path& file);
+// `file` and, for every trajectory that has one, its transcript in `file`_data/<number>.js. Each file is written whole or
+// not at all, the page last.
+Status write_page(const Loaded& loaded, const std::filesystem::path& file);
 
 }  // namespace ptxbench::report

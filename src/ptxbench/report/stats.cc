@@ -46,7 +46,8 @@ Interval wilson(std::int64_t successes, std::int64_t n) {
   const double centre = rate + z * z / (2 * count);
   const double half = z * std::sqrt(rate * (1 - rate) / count + z * z / (4 * count * count));
   const double scale = 1 + z * z / count;
-  return {std::max(0.0, (centre - half) / scale), std::min(1.0, (centre + half) / scale)};
+  // No success is compatible with a rate of 0, and rounding must not say otherwise.
+  return {successes == 0 ? 0 : (centre - half) / scale, successes == n ? 1 : (centre + half) / scale};
 }
 
 std::optional<double> pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k) {
@@ -78,6 +79,19 @@ double exact_stratified_p(std::span<const Stratum> strata) {
   for (const double chance : total.p)
     if (chance <= limit) p += chance;
   return std::min(1.0, p);
+}
+
+std::vector<double> holm_adjusted(const std::vector<double>& ps) {
+  std::vector<std::size_t> order(ps.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ps[a] < ps[b]; });
+  std::vector<double> adjusted(ps.size());
+  double least = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    least = std::max(least, std::min(1.0, static_cast<double>(ps.size() - i) * ps[order[i]]));
+    adjusted[order[i]] = least;
+  }
+  return adjusted;
 }
 
 std::optional<double> sign_flip_p(std::span<const double> differences) {

@@ -33,6 +33,10 @@ struct Stratum {
 // than the observed one. One stratum is Fisher's exact test. (Mehta, Patel & Gray, JASA 80, 1985, 969-973.)
 double exact_stratified_p(std::span<const Stratum> strata);
 
+// S. Holm's correction for several tests (Scand. J. Statist. 6, 1979, 65-70): the chance that any of them shows a difference
+// where there is none stays below the level.
+std::vector<double> holm_adjusted(const std::vector<double>& ps);
+
 // Are paired differences as often positive as negative, weighed by size? Exact two-sided sign-flip (permutation) test of
 // the mean; at most 20 pairs, none beyond. Zero differences stay in.
 std::optional<double> sign_flip_p(std::span<const double> differences);

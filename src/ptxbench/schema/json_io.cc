@@ -23,7 +23,68 @@ std::string plain_reason(std::string_view what) {
   return std::string(colon == std::string_view::npos ? what : what.substr(colon + 2));
 }
 
+// Walks over JSON that is known to be valid.
+class LineFinder {
+ public:
+  LineFinder(std::string_view text, std::string_view path) : text_(text), path_(path) {}
+  std::size_t find() {
+    value("");
+    return found_;
+  }
+
+ private:
+  void value(const std::string& at) {
+    space();
+    const bool around = path_.starts_with(at) &&
+                        (at.empty() || path_.size() == at.size() || path_[at.size()] == '.' || path_[at.size()] == '[');
+    if (around) found_ = at_;
+    const char first = peek();
+    if (first == '{' || first == '[') return members(at, first == '{');
+    if (first == '"') return void(string());
+    while (at_ < text_.size() && std::string_view(",]} \t\r\n").find(text_[at_]) == std::string_view::npos) ++at_;
+  }
+  void members(const std::string& at, bool object) {
+    ++at_;
+    for (int index = 0; space(), at_ < text_.size() && peek() != '}' && peek() != ']'; ++index) {
+      std::string name = fmt::format("{}[{}]", at, index);
+      if (object) {
+        name = fmt::format("{}{}{}", at, at.empty() ? "" : ".", string());
+        space();
+        ++at_;  // the colon
+      }
+      value(name);
+      space();
+      if (peek() == ',') ++at_;
+    }
+    ++at_;
+  }
+  std::string_view string() {
+    const std::size_t begin = ++at_;
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    return text_.substr(begin, at_++ - begin);
+  }
+  void space() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+  }
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  std::string_view text_, path_;
+  std::size_t at_ = 0, found_ = 0;
+};
+
 }  // namespace
+
+int line_of(std::string_view text, std::string_view path) {
+  return locate(text, LineFinder(text, path).find(), "", 1).line;
+}
+
+Error reading_error(std::string_view text, const std::string& file_name, std::vector<std::string> errors,
+                    std::string hint) {
+  const int line = line_of(text, std::string_view(errors.front()).substr(0, errors.front().find(": ")));
+  Error error{ErrorKind::kInvalidInput, errors.front(), std::move(hint), {file_name, line, 0}, {}};
+  error.notes.assign(errors.begin() + 1, errors.end());
+  return error;
+}
 
 Result<Json> parse_json(std::string_view text, const std::string& file_name, int first_line) {
   std::vector<std::set<std::string>> keys;

@@ -53,6 +53,14 @@ inline std::string json_kind(const Json& value) {
 // win silently.
 Result<Json> parse_json(std::string_view text, const std::string& file_name, int first_line = 1);
 
+// The line on which the value at `path` begins ("models[0].name", as in the readers' errors), or the closest value around it
+// that there is. `text` has been parsed before.
+int line_of(std::string_view text, std::string_view path);
+
+// The readers' errors of one file as one Error: the first with its line, the others as notes. There is at least one.
+Error reading_error(std::string_view text, const std::string& file_name, std::vector<std::string> errors,
+                    std::string hint = {});
+
 class JsonWriter {
  public:
   explicit JsonWriter(Json& out) : out_(out) { out_ = Json::object(); }

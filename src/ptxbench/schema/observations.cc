@@ -27,12 +27,37 @@ constexpr std::pair<TurnStatus, std::string_view> kStatuses[] = {
 };
 static_assert(std::size(kStatuses) == kTurnStatuses);
 
+// The number after `letter` when the part is nothing else: 128 of "d128".
+std::string number_after(std::string_view part, std::string_view letters) {
+  if (!part.starts_with(letters) || part.size() == letters.size()) return "";
+  part.remove_prefix(letters.size());
+  const bool digits = part.find_first_not_of("0123456789") == std::string_view::npos;
+  return digits ? std::string(part) : "";
+}
+
 constexpr std::string_view kManifestName = "observations.json", kTurnsName = "turns.jsonl";
 
 }  // namespace
 
 std::string_view to_string(TurnStatus status) { return enum_to_text(kStatuses, status); }
 std::optional<TurnStatus> turn_status_from(std::string_view text) { return enum_from_text(kStatuses, text); }
+
+TaskTraits traits_of(std::string_view task) {
+  TaskTraits traits{"", "-", "-"};
+  std::string queries, keys;
+  for (std::size_t begin = 0, end = 0; begin <= task.size(); begin = end + 1) {
+    end = std::min(task.find('_', begin), task.size());
+    const std::string_view part = task.substr(begin, end - begin);
+    const std::string dim = number_after(part, "d"), h = number_after(part, "h"), kv = number_after(part, "kv");
+    if (!dim.empty()) traits.head_dim = dim;
+    if (!h.empty()) queries = h;
+    if (!kv.empty()) keys = kv;
+    if (dim.empty() && h.empty() && kv.empty())
+      traits.family += fmt::format("{}{}", traits.family.empty() ? "" : "_", part);
+  }
+  if (!queries.empty() && !keys.empty()) traits.heads = queries + ":" + keys;
+  return traits;
+}
 
 template <>
 struct EnumFromText<TurnStatus> {
@@ -51,6 +76,7 @@ void describe(Archive& archive, RecordOf<Cell> auto& record) {
   archive.field("workload", record.workload);
   archive.field("language", record.language);
   archive.field("model_date", record.model_date);
+  archive.field("date_kind", record.date_kind);
   archive.field("recording", record.recording);
 }
 
@@ -60,6 +86,15 @@ void describe(Archive& archive, RecordOf<TrajectoryInfo> auto& record) {
   archive.field("cell", record.cell);
   archive.field("pack", record.pack);
   archive.field("planned_turns", record.planned_turns);
+  archive.field("open", record.open);
+}
+
+template <class Archive>
+void describe(Archive& archive, RecordOf<ReferenceDate> auto& record) {
+  archive.field("name", record.name);
+  archive.field("kind", record.kind);
+  archive.field("target", record.target);
+  archive.field("date", record.date);
 }
 
 template <class Archive>
@@ -98,6 +133,7 @@ void describe_manifest(Archive& archive, RecordOf<Observations> auto& record, au
   archive.field("cells", record.cells);
   archive.field("trajectories", record.trajectories);
   archive.field("published", record.published);
+  archive.field("references", record.references);
 }
 
 namespace {
@@ -159,16 +195,44 @@ Status read_turns(const fs::path& file, Observations& observations) {
 
 }  // namespace
 
-Status save_observations(const Observations& observations, const fs::path& folder) {
+// Named after the process, so that two imports cannot meet in it.
+ObservationsFolder::ObservationsFolder(fs::path folder)
+    : folder_(std::move(folder)), partial_(folder_.string() + fmt::format(".partial-{}", ::getpid())) {}
+
+ObservationsFolder::ObservationsFolder(ObservationsFolder&& other) noexcept
+    : folder_(std::move(other.folder_)), partial_(std::exchange(other.partial_, {})) {}
+
+ObservationsFolder::~ObservationsFolder() {
+  std::error_code ignored;
+  if (!partial_.empty()) fs::remove_all(partial_, ignored);
+}
+
+Result<ObservationsFolder> ObservationsFolder::create(fs::path folder) {
+  // "out/" means the folder out: a name beside it must not become one within it.
+  if (!folder.has_filename()) folder = folder.parent_path();
   if (fs::exists(folder))
     return fail(ErrorKind::kInvalidInput, fmt::format("'{}' exists already", folder.string()),
                 "choose another folder, or remove that one");
-  // Filled beside its place and renamed: a reader sees all of it or nothing.
-  const fs::path partial = folder.string() + fmt::format(".partial-{}", ::getpid());
+  ObservationsFolder made(std::move(folder));
   std::error_code error;
-  fs::create_directories(partial, error);
+  fs::create_directories(made.partial_, error);
   if (error)
-    return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", partial.string(), error.message()));
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("cannot create '{}': {}", made.partial_.string(), error.message()));
+  return made;
+}
+
+Status ObservationsFolder::add(std::uint32_t trajectory, const Transcript& transcript) {
+  const fs::path file = transcript_file(partial_, trajectory);
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error)
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("cannot create '{}': {}", file.parent_path().string(), error.message()));
+  return write_file_atomic(file, to_json(transcript));
+}
+
+Status ObservationsFolder::finish(const Observations& observations) {
   Json json;
   JsonWriter writer(json);
   const std::string schema(kObservationsSchema);
@@ -180,16 +244,23 @@ Status save_observations(const Observations& observations, const fs::path& folde
     describe(line_writer, turn);
     turns += line.dump() + "\n";
   }
-  Status written = write_file_atomic(partial / kManifestName, json.dump(1) + "\n");
-  if (written) written = write_file_atomic(partial / kTurnsName, turns);
-  if (written) {
-    fs::rename(partial, folder, error);
-    if (!error) return {};
-    written = fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", folder.string(), error.message()));
-  }
-  std::error_code ignored;
-  fs::remove_all(partial, ignored);
-  return written;
+  PTXBENCH_TRY_STATUS(write_file_atomic(partial_ / kManifestName, json.dump(1) + "\n"));
+  PTXBENCH_TRY_STATUS(write_file_atomic(partial_ / kTurnsName, turns));
+  std::error_code error;
+  fs::rename(partial_, folder_, error);
+  if (error)
+    return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", folder_.string(), error.message()));
+  partial_.clear();
+  return {};
+}
+
+Status save_observations(const Observations& observations, const fs::path& folder) {
+  PTXBENCH_TRY(ObservationsFolder made, ObservationsFolder::create(folder));
+  return made.finish(observations);
+}
+
+fs::path transcript_file(const fs::path& folder, std::uint32_t trajectory) {
+  return folder / "transcripts" / fmt::format("{}.json", trajectory);
 }
 
 Result<Observations> load_observations(const fs::path& folder) {
@@ -205,7 +276,7 @@ Result<Observations> load_observations(const fs::path& folder) {
   if (json.is_object() && schema != kObservationsSchema)
     errors.insert(errors.begin(), fmt::format("schema: found '{}', expected '{}'", schema, kObservationsSchema));
   if (errors.empty()) errors = check_references(observations);
-  if (!errors.empty()) return fail(wrong(file.string(), 0, std::move(errors)));
+  if (!errors.empty()) return fail(reading_error(text, file.string(), std::move(errors), "import the data again"));
   PTXBENCH_TRY_STATUS(read_turns(folder / kTurnsName, observations));
   return observations;
 }

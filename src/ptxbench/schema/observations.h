@@ -1,7 +1,8 @@
 // What reports count: one observation per turn, without the kernels, prompts and verdicts behind it. Made from run folders,
-// or imported from results that others published (ptxbench.observations.v1):
+// or imported from results that others published (ptxbench.observations.v2):
 //   observations.json   where the data come from, and what was planned: Observations without its turns
 //   turns.jsonl         one TurnRecord per line, in the order of trajectories and turns
+//   transcripts/N.json  what was said in trajectory N (transcript.h), where the source of the import told it
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,11 @@
 #include <vector>
 
 #include "ptxbench/base/result.h"
+#include "ptxbench/schema/transcript.h"
 
 namespace ptxbench::schema {
 
-inline constexpr std::string_view kObservationsSchema = "ptxbench.observations.v1";
+inline constexpr std::string_view kObservationsSchema = "ptxbench.observations.v2";
 
 // What became of a turn: a verdict's status, or why there was no verdict.
 enum class TurnStatus {
@@ -41,16 +43,25 @@ std::optional<TurnStatus> turn_status_from(std::string_view text);
 // times.
 struct Cell {
   std::string run, model, target, task, workload, language;
-  std::string model_date;  // ISO 8601; empty: not known. The knowledge cut-off where it is published, else the release
+  std::string model_date;  // ISO 8601; empty: not known
+  std::string date_kind;   // "knowledge", "release", "not stated"; empty without a date
   bool recording = false;  // the answers come from a recording and say nothing about a model
   bool operator==(const Cell&) const = default;
 };
+
+// What a task's name says of attention: "gqa_ragged_prefill_causal_h32_kv4_d128" is of family "gqa_ragged_prefill_causal",
+// with head dimension "128" and heads "32:4" (queries to keys); "-" where the name does not say.
+struct TaskTraits {
+  std::string family, head_dim, heads;
+};
+TaskTraits traits_of(std::string_view task);
 
 struct TrajectoryInfo {
   std::string id;
   std::uint32_t cell = 0;
   std::string pack;
   int planned_turns = 8;
+  bool open = false;  // not over: planned turns that are not there are not known, instead of no success
   bool operator==(const TrajectoryInfo&) const = default;
 };
 
@@ -63,6 +74,15 @@ struct PublishedCell {
   std::optional<int> unknown_correct_turns;  // correct turns without conclusive evidence
   std::optional<double> best_speedup;
   bool operator==(const PublishedCell&) const = default;
+};
+
+// A day that models' dates are read against: an instruction set's or a library's release.
+struct ReferenceDate {
+  std::string name;    // "hopper instructions", "fa3"
+  std::string kind;    // "instructions" or "library"
+  std::string target;  // as Cell::target
+  std::string date;    // ISO 8601
+  bool operator==(const ReferenceDate&) const = default;
 };
 
 // Absent means that nobody looked, or that the evidence is gone: neither success nor failure.
@@ -84,13 +104,32 @@ struct Observations {
   std::vector<Cell> cells;
   std::vector<TrajectoryInfo> trajectories;
   std::vector<PublishedCell> published;
+  std::vector<ReferenceDate> references;
   std::vector<TurnRecord> turns;  // by trajectory, then turn; each turn once
 };
 
-// Writes a new folder, whole or not at all. kInvalidInput when it exists.
+// A new folder, whole or not at all: filled beside its place and renamed by finish(), removed if that is never called.
+class ObservationsFolder {
+ public:
+  // kInvalidInput when `folder` exists.
+  static Result<ObservationsFolder> create(std::filesystem::path folder);
+  ObservationsFolder(ObservationsFolder&& other) noexcept;
+  ~ObservationsFolder();
+  // One at a time, since all of a run's texts need not fit into memory.
+  Status add(std::uint32_t trajectory, const Transcript& transcript);
+  Status finish(const Observations& observations);
+
+ private:
+  explicit ObservationsFolder(std::filesystem::path folder);
+  std::filesystem::path folder_, partial_;
+};
+
 Status save_observations(const Observations& observations, const std::filesystem::path& folder);
 
 // Errors name file and line. A last line without its newline is refused: the folder was written whole.
 Result<Observations> load_observations(const std::filesystem::path& folder);
+
+// Where the transcript of a trajectory lies, if there is one.
+std::filesystem::path transcript_file(const std::filesystem::path& folder, std::uint32_t trajectory);
 
 }  // namespace ptxbench::schema

@@ -21,7 +21,8 @@ std::string to_page_json(const Observations& observations) {
   for (int status = 0; status < kTurnStatuses; ++status)
     json["statuses"].push_back(std::string(to_string(static_cast<TurnStatus>(status))));
   json["cells"] = Json::array();
-  for (const Cell& cell : observations.cells)
+  for (const Cell& cell : observations.cells) {
+    const TaskTraits traits = traits_of(cell.task);
     json["cells"].push_back({{"run", cell.run},
                              {"model", cell.model},
                              {"target", cell.target},
@@ -29,14 +30,26 @@ std::string to_page_json(const Observations& observations) {
                              {"workload", cell.workload},
                              {"language", cell.language},
                              {"date", cell.model_date},
-                             {"recording", cell.recording}});
-  Json& trajectories = json["trajectories"] = {
-      {"id", Json::array()}, {"cell", Json::array()}, {"pack", Json::array()}, {"planned", Json::array()}};
+                             {"date_kind", cell.date_kind},
+                             {"recording", cell.recording},
+                             {"family", traits.family},
+                             {"head_dim", traits.head_dim},
+                             {"heads", traits.heads}});
+  }
+  json["references"] = Json::array();
+  for (const ReferenceDate& one : observations.references)
+    json["references"].push_back({{"name", one.name}, {"kind", one.kind}, {"target", one.target}, {"date", one.date}});
+  Json& trajectories = json["trajectories"] = {{"id", Json::array()},
+                                               {"cell", Json::array()},
+                                               {"pack", Json::array()},
+                                               {"planned", Json::array()},
+                                               {"open", Json::array()}};
   for (const TrajectoryInfo& info : observations.trajectories) {
     trajectories["id"].push_back(info.id);
     trajectories["cell"].push_back(info.cell);
     trajectories["pack"].push_back(info.pack);
     trajectories["planned"].push_back(info.planned_turns);
+    trajectories["open"].push_back(info.open ? 1 : 0);
   }
   Json trajectory = Json::array(), turn = Json::array(), status = Json::array(), correct_paper = Json::array(),
        correct_strict = Json::array(), target_paper = Json::array(), target_strict = Json::array(),
@@ -66,22 +79,21 @@ std::string to_page_json(const Observations& observations) {
   return dump(json);
 }
 
-std::string to_page_json(const Trajectory& trajectory) {
-  Json json = {{"id", trajectory.plan.id}, {"turns", Json::array()}};
+Transcript transcript_of(const Trajectory& trajectory) {
+  Transcript transcript{trajectory.plan.id, {}};
   for (const Turn& turn : trajectory.turns) {
-    Json verdicts = Json::array();
+    TranscriptTurn& said = transcript.turns.emplace_back();
+    said.turn = turn.number;
+    said.status = turn.result();
+    said.answer = turn.reply.text;
+    said.reasoning = turn.reply.reasoning_text;
+    said.extraction = turn.judged.extraction;
+    said.source = turn.judged.source;
     for (const Verdict& verdict : turn.judged.verdicts)
-      verdicts.push_back(Json::parse(to_json(verdict, Audience::kCandidate, -1)));
-    json["turns"].push_back({{"turn", turn.number},
-                             {"status", std::string(turn.result())},
-                             {"answer", turn.reply.text},
-                             {"reasoning", turn.reply.reasoning_text},
-                             {"extraction", turn.judged.extraction},
-                             {"source", turn.judged.source ? Json(*turn.judged.source) : Json(nullptr)},
-                             {"verdicts", std::move(verdicts)},
-                             {"feedback", turn.judged.feedback}});
+      said.verdicts.push_back(to_json(verdict, Audience::kCandidate, -1));
+    said.feedback = turn.judged.feedback;
   }
-  return dump(json);
+  return transcript;
 }
 
 std::string script_safe(std::string json) {

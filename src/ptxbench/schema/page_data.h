@@ -5,16 +5,16 @@
 
 #include "ptxbench/schema/observations.h"
 #include "ptxbench/schema/trajectory.h"
+#include "ptxbench/schema/transcript.h"
 
 namespace ptxbench::schema {
 
-// {source, notes, statuses, cells: [...], trajectories: {id, cell, pack, planned}, turns: {trajectory, turn, status,
+// {source, notes, statuses, references, cells: [...], trajectories: {id, cell, pack, planned, open}, turns: {trajectory, turn, status,
 // correct_paper, ...}}; three-valued fields are 1, 0 or -1 (not known), numbers null where they are not known.
 std::string to_page_json(const Observations& observations);
 
-// One trajectory for the drill-down: {id, turns: [{turn, status, answer, reasoning, extraction, source, verdicts,
-// feedback}]}. Verdicts without the judge's seed.
-std::string to_page_json(const Trajectory& trajectory);
+// What a run's log says of one trajectory, for the drill-down. Verdicts without the judge's seed.
+Transcript transcript_of(const Trajectory& trajectory);
 
 // For use inside a <script> element: no "</script" and no "<!--" can stand in it.
 std::string script_safe(std::string json);

@@ -30,6 +30,7 @@ Result<EventLog> read_events(const fs::path& file) {
     log.events.push_back(std::move(event));
   }
   log.whole_bytes = begin;
+  log.cut = begin < text.size();
   return log;
 }
 
@@ -44,6 +45,7 @@ Result<Run> load_run(const fs::path& folder) {
     PTXBENCH_TRY(const EventLog log, read_events(log_file));
     PTXBENCH_TRY(Trajectory trajectory, assemble(plan, log.events, log_file.string()));
     run.trajectories.push_back(std::move(trajectory));
+    if (log.cut) run.cut_lines.push_back({log_file.string(), static_cast<int>(log.events.size()) + 1, 0});
   }
   return run;
 }

@@ -18,6 +18,7 @@ struct Run {
   std::filesystem::path folder;
   RunManifest manifest;
   std::vector<Trajectory> trajectories;  // in plan order; one that has not started has no turns
+  std::vector<Location> cut_lines;       // last lines of logs that a process did not finish; left out
 };
 
 // kNotFound when there is no run.json. Every prompt file must have the hash that is its name.
@@ -33,6 +34,7 @@ Result<std::string> load_prompt(const std::filesystem::path& run, const std::str
 struct EventLog {
   std::vector<Event> events;
   std::uint64_t whole_bytes = 0;
+  bool cut = false;  // there was such a line
 };
 Result<EventLog> read_events(const std::filesystem::path& file);  // a file that is not there: no events
 

@@ -226,7 +226,7 @@ Result<RunManifest> run_manifest_from_json(std::string_view text, std::string fi
   reader.refuse_unknown();
   if (json.is_object() && schema != kRunSchema)
     errors.insert(errors.begin(), fmt::format("schema: found '{}', expected '{}'", schema, kRunSchema));
-  if (!errors.empty()) return fail(wrong_record(file_name, 0, errors));
+  if (!errors.empty()) return fail(reading_error(text, file_name, std::move(errors)));
   return manifest;
 }
 

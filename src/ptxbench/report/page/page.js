@@ -2,7 +2,7 @@
 // The page of a report. Counts are added up here from single turns, by the rules of src/ptxbench/report/metrics.h: what is
 // not known enters no rate.
 const data = JSON.parse(document.getElementById("data").textContent);
-const ATTRIBUTES = ["model", "target", "task", "workload", "pack", "language", "run"];
+const ATTRIBUTES = ["model", "target", "task", "workload", "pack", "language", "run", "family", "head_dim", "heads"];
 const DEFAULT_GROUP = ["model", "target", "task"];
 const byId = (id) => document.getElementById(id);
 const element = (name, text, attributes = {}) => {
@@ -18,7 +18,7 @@ function wilson(successes, n) {
   if (n <= 0) return [0, 1];
   const z = 1.959963984540054, rate = successes / n, scale = 1 + z * z / n;
   const centre = rate + z * z / (2 * n), half = z * Math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n));
-  return [Math.max(0, (centre - half) / scale), Math.min(1, (centre + half) / scale)];
+  return [successes === 0 ? 0 : (centre - half) / scale, successes === n ? 1 : (centre + half) / scale];
 }
 
 function median(values) {
@@ -71,9 +71,13 @@ function measure(trajectories, k, rules) {
       m.best = m.best === null ? speedup : Math.max(m.best, speedup);
       if (g === 1) m.bestTarget = m.bestTarget === null ? speedup : Math.max(m.bestTarget, speedup);
     }
-    const missing = Math.max(0, planned - present);
-    m.rates.turn.correct.n += missing;
-    m.rates.turn.target.n += missing;
+    const missing = Math.max(0, planned - present), open = data.trajectories.open[t] === 1;
+    m.rates.turn.correct[open ? "unknown" : "n"] += missing;
+    m.rates.turn.target[open ? "unknown" : "n"] += missing;
+    if (open && missing > 0) {
+      correct = correct === 1 ? 1 : -1;
+      target = target === 1 ? 1 : -1;
+    }
     m.planned += planned;
     m.present += present;
     addTo(m.rates.trajectory.correct, correct);
@@ -205,8 +209,8 @@ window.ptxbenchDetail = (number, detail) => { details.get(number)?.(detail); };
 function loadDetail(number) {
   return new Promise((resolve, reject) => {
     details.set(number, resolve);
-    const script = element("script", undefined, {src: `${DETAILS}/${number}.js`});
-    script.addEventListener("error", () => reject(new Error(`${DETAILS}/${number}.js cannot be read: keep that folder beside the page`)));
+    const script = element("script", undefined, {src: `${DETAILS.folder}/${number}.js`});
+    script.addEventListener("error", () => reject(new Error(`${DETAILS.folder}/${number}.js cannot be read: keep that folder beside the page`)));
     document.head.append(script);
   });
 }
@@ -302,8 +306,8 @@ function drill() {
       turns.append(element("span", data.statuses[data.turns.status[i]] + (speedup === null ? "" : " " + speedup.toFixed(2)), {class: passed ? "chip good" : "chip"}));
     }
     const last = element("td");
-    if (DETAILS === null) {
-      last.textContent = "imported: no sources";
+    if (!DETAILS.of.includes(t)) {
+      last.textContent = "no transcript";
     } else {
       const open = element("button", "kernels", {type: "button"});
       open.addEventListener("click", () => { state.detail = String(t); writeAddress(); showDetail(t); });
@@ -466,7 +470,7 @@ controls();
 update();
 for (const name of Object.keys(PLOTS)) observer.observe(byId(name));
 addEventListener("beforeprint", () => drawInView(Object.keys(PLOTS)));
-if (DETAILS !== null && state.detail !== "") showDetail(Number(state.detail));
+if (state.detail !== "") showDetail(Number(state.detail));
 // Served while a run goes on: the server says when there is something new, and the address keeps the state.
 if (location.protocol.startsWith("http"))
   (async () => {
