@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
@@ -15,6 +16,7 @@
 #include "ptxbench/judge/bf16.h"
 #include "ptxbench/judge/compare.h"
 #include "ptxbench/judge/workbench_calls.h"
+#include "ptxbench/wire/device_environment.h"
 
 namespace ptxbench::judge {
 namespace {
@@ -28,12 +30,15 @@ constexpr int kControlFd = 3, kAnswerMs = 60'000;
 class WorkbenchTest : public testing::Test {
  public:
   static void SetUpTestSuite() {
-    auto program = find_companion("ptxbench-device-emu");
+    // On a machine with a GPU the same tests run there: PTXBENCH_TEST_DEVICE=.../ptxbench-device-gpu.
+    const char* other = std::getenv("PTXBENCH_TEST_DEVICE");
+    auto program = other != nullptr ? Result<std::filesystem::path>(other) : find_companion("ptxbench-device-emu");
     ASSERT_TRUE(program.has_value()) << program.error().format();
     wire::Connection ours, theirs;
     ASSERT_TRUE(wire::make_pair(ours, theirs));
     Command command;
-    command.argv = {program->string(), "--control-fd", std::to_string(kControlFd), "--memory", "256"};
+    command.argv = {program->string(), "--control-fd", std::to_string(kControlFd)};
+    command.environment = wire::device_environment();
     command.stderr_to = OutputTo::inherit();
     command.inherited = {{theirs.fd(), kControlFd}};
     auto child = Child::start(command);
