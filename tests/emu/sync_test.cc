@@ -53,6 +53,29 @@ TEST(Barrier, Reductions) {
   }
 }
 
+// CUDA's grid barrier finds its counter through %envreg1 and 2: 4 bytes behind the address there, 0 at the start of each
+// launch. Here each of 40 CTAs adds one to it and waits until all have.
+TEST(Barrier, ACooperativeLaunchHasAGridBarrier) {
+  const char* kBody = R"(
+    .reg .b32 %lo, %hi; .reg .b64 %w; mov.u32 %hi, %envreg1; mov.u32 %lo, %envreg2; mov.b64 %w, {%lo, %hi};
+    atom.add.release.gpu.global.u32 %s, [%w+4], 1;
+    AGAIN: ld.acquire.gpu.global.u32 %r, [%w+4]; setp.ne.u32 %p, %r, 40; @%p bra AGAIN; mov.u32 %t, %ctaid.x;)";
+  Bench bench;
+  LaunchConfig config = threads(1);
+  config.grid = {40, 1, 1};
+  config.cooperative = true;
+  const std::string text = module_with(std::string(kStart) + kBody + kStore);
+  for (int launch = 0; launch < 2; ++launch) {
+    const auto out = bench.buffer(std::vector<std::uint32_t>(40));
+    bench.run_clean(text, {out, 0}, config);
+    EXPECT_EQ(bench.read<std::uint32_t>(out, 40), std::vector<std::uint32_t>(40, 40));
+  }
+}
+
+TEST(Barrier, OtherLaunchesHaveNone) {
+  EXPECT_EQ(run32("mov.u32 %r, %envreg1; mov.u32 %s, %envreg2; or.b32 %r, %r, %s;", threads(1))[0], 0u);
+}
+
 TEST(Barrier, MisuseIsNamed) {
   EXPECT_EQ(trap_of("mov.u32 %r, 16; bar.sync %r;", threads(32)), TrapKind::kBarrierMisuse);
   EXPECT_EQ(trap_of("mov.u32 %r, 33; bar.sync 1, %r;", threads(64)), TrapKind::kBarrierMisuse);

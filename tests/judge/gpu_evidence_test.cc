@@ -109,7 +109,7 @@ TEST(GpuEvidence, CountsThatDoNotBelongAreErrors) {
   EXPECT_THAT(error_of("gemm", {counted(8, 1, 32)}), HasSubstr("offset 0x8"));
   EXPECT_THAT(error_of("gemm2", {counted(0, 1, 32)}), HasSubstr("gemm2 is not in the artifact's code"));
   EXPECT_THAT(error_of("gemm", {}), HasSubstr("no instruction of kernel gemm was counted"));
-  EXPECT_THAT(error_of("gemm", {counted(16, 1, 32)}), HasSubstr("FLOPs of 'UTCHMMA'"));
+  EXPECT_THAT(error_of("gemm", {counted(16, 1, 32)}), HasSubstr("FLOPs of 'UTCHMMA' are not known: its shape"));
   EXPECT_EQ(error_of("gemm", {counted(16, 0, 0)}), "joined") << "what no thread executed does no work";
 }
 

@@ -7,7 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ptxbench/base/file.h"
+#include "ptxbench/base/subprocess.h"
 #include "ptxbench/toolchain/inspect.h"
+#include "ptxbench/toolchain/locate.h"
 #include "ptxbench/toolchain/ptx_counts.h"
 #include "tests/toolchain/test_support.h"
 
@@ -72,6 +75,33 @@ TEST(Sass, ReadsOffsetsAndWholeOpcodes) {
   EXPECT_EQ(functions[0].instructions[2].offset, 0x10e0u);
   EXPECT_EQ(functions[0].instructions[2].opcode, "HGMMA.64x256x16.F32.BF16");
   EXPECT_EQ(functions[1].name, "second");
+}
+
+// Blackwell cannot be run here, but assembled: what ptxas makes of each PTX instruction is found in the right family.
+TEST(Sass, EachTcgen05AndBulkInstructionOfBlackwellIsCountedOnce) {
+  const auto toolkit = locate_toolkit();
+  if (!toolkit || !locate_nvdisasm()) GTEST_SKIP() << "no ptxas or no nvdisasm (scripts/setup)";
+  const TempDir folder = *TempDir::create();
+  Command command;
+  command.argv = {toolkit->ptxas.string(), "-arch=sm_100a", "-o", (folder.path() / "k.cubin").string(),
+                  PTXBENCH_SOURCE_DIR "/tests/toolchain/blackwell.ptx"};
+  command.stderr_to = OutputTo::capture();
+  const auto assembled = run(command, std::chrono::seconds(60));
+  ASSERT_TRUE(assembled && assembled->exit.ok()) << assembled->err.bytes;
+  const auto counts = count_sass(folder.path() / "k.cubin");
+  ASSERT_TRUE(counts) << counts.error().format();
+  EXPECT_EQ(counts->families.at("tcgen05.mma"), 11);
+  EXPECT_EQ(counts->families.at("tcgen05.ld"), 2 + 1 + 3 + 1);  // ld, st, cp, shift
+  EXPECT_EQ(counts->families.at("tma"), 3 + 2 + 1 + 1);         // load, store, reduce, prefetch
+  EXPECT_EQ(counts->families.at("bulk"), 1 + 1 + 1 + 1);
+  EXPECT_GE(counts->families.at("tcgen05"), 2);  // commit, and the loops that allocate and free
+  EXPECT_EQ(counts->families.at("wgmma"), 0);
+  EXPECT_EQ(counts->families.at("mma"), 0);
+  const std::map<std::string, std::int64_t>& opcodes = counts->kernels.at(0).opcodes;
+  EXPECT_EQ(opcodes.at("UTCHMMA"), 5);  // f16 (twice), tf32, sparse, weight stationary
+  EXPECT_EQ(opcodes.at("UTCQMMA"), 2);  // f8f6f4, mxf8f6f4
+  EXPECT_EQ(opcodes.at("UTCIMMA"), 2);  // i8, weight stationary
+  EXPECT_EQ(opcodes.at("UTCOMMA"), 2);  // mxf4, mxf4nvf4
 }
 
 TEST(Ptx, CountsPerFunction) {

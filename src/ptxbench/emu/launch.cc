@@ -112,6 +112,30 @@ void prepare(LaunchState& launch, const LaunchConfig& config, std::span<const st
       std::size_t(std::max<std::uint64_t>(1, (resident / launch.cluster.count() + workers - 1) / workers));
 }
 
+// What a driver provides for a cooperative launch: two words of memory, their size and the count of the grid's barrier, whose
+// address kernels find in %envreg1 (high half) and %envreg2 (CUDA's cooperative_groups/details/driver_abi.h).
+class GridWorkspace {
+ public:
+  explicit GridWorkspace(DeviceMemory& memory) : memory_(memory) {}
+  GridWorkspace(const GridWorkspace&) = delete;
+  GridWorkspace& operator=(const GridWorkspace&) = delete;
+  ~GridWorkspace() {
+    if (address_ != 0) static_cast<void>(memory_.free(address_));
+  }
+  std::uint64_t make() {
+    constexpr std::uint32_t kWords[2] = {sizeof kWords, 0};
+    const auto address = memory_.alloc(sizeof kWords, 256);
+    if (!address) refuse("a cooperative launch without memory for its grid barrier", address.error().message);
+    address_ = *address;
+    std::memcpy(memory_.host(address_), kWords, sizeof kWords);
+    return address_;
+  }
+
+ private:
+  DeviceMemory& memory_;
+  std::uint64_t address_ = 0;
+};
+
 struct Totals {
   std::uint64_t warps = 0, threads = 0;
 };
@@ -182,8 +206,10 @@ LaunchResult run_launch(DeviceMemory& memory, const Program& program, const Laun
   launch.memory = &memory;
   launch.program = &program;
   launch.grid_id = grid_id;
+  GridWorkspace workspace(memory);
   try {
     prepare(launch, config, params, workers);
+    if (config.cooperative) launch.grid_workspace = workspace.make();
   } catch (const TrapSignal& signal) {
     Trap trap;
     trap.kind = signal.kind;

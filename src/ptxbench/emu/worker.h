@@ -40,6 +40,7 @@ struct LaunchState {
   std::uint32_t registers_per_thread = 0;  // at launch
   std::size_t resident_per_worker = 1;
   std::uint64_t grid_id = 0;
+  std::uint64_t grid_workspace = 0;  // of a cooperative launch: see GridWorkspace in launch.cc
 
   std::atomic<std::uint64_t> next_cluster{0};
   std::atomic<std::uint64_t> work{0};

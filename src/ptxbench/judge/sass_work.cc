@@ -54,6 +54,12 @@ Result<std::uint64_t> sass_flops(std::string_view opcode, std::uint64_t thread_i
   const std::string_view word = opcode.substr(0, opcode.find('.'));
   const bool warpgroup = word.ends_with("GMMA");
   const auto shape = shape_of(opcode);
+  if (word.starts_with("UTC"))
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("the FLOPs of '{}' are not known: its shape is not in its name but in a register, the "
+                            "instruction descriptor",
+                            opcode),
+                "docs/gpu.md says what Blackwell still needs");
   if (!shape || (warpgroup && shape->m != 64))
     return fail(ErrorKind::kUnsupported, fmt::format("the FLOPs of '{}' cannot be read from its name", opcode),
                 "the emulator counts them: --device emu");

@@ -187,6 +187,9 @@ Flow special_register(Warp& warp, const Op& op, Mask mask) {
       return uniform((id.x + std::uint64_t{launch.grid.x} * (id.y + std::uint64_t{launch.grid.y} * id.z)) % 132);
     case Sreg::kNsmid: return uniform(132);
     case Sreg::kGridid: return wide(launch.grid_id);
+    // Where a cooperative launch's grid barrier lies, as CUDA's cooperative groups expect it; 0 in other launches.
+    case Sreg::kEnvreg1: return uniform(launch.grid_workspace >> 32);
+    case Sreg::kEnvreg2: return uniform(launch.grid_workspace);
     case Sreg::kLanemaskEq: return lanes([](unsigned i) { return Mask{1} << i; });
     case Sreg::kLanemaskLt: return lanes([](unsigned i) { return (Mask{1} << i) - 1; });
     case Sreg::kLanemaskLe: return lanes([](unsigned i) { return (Mask{2} << i) - 1; });
