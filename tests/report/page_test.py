@@ -172,6 +172,33 @@ class Page(unittest.TestCase):
         for plot in ("rates", "speed", "flow", "tokens", "ladder"):
             self.assertRegex(text, rf'<div id="{plot}"[^>]*aria-label="[^"]+"[^>]*>\s*<div class="plot-container')
 
+    def test_time_plot_has_the_releases_of_its_targets(self):
+        text, complaints = browse(self.page, by="model")
+        self.assertEqual(complaints, [])
+        description = html.unescape(re.search(r'<div id="speed"[^>]*aria-label="([^"]*)"', text)[1])
+        self.assertIn("Vertical lines: hopper instructions 2022-10-05, fa3 2024-07-11.", description)
+        plot = text[text.index('id="speed"'):text.index('id="flow"')]
+        self.assertIn(">hopper instructions</text>", plot)
+        self.assertIn(">fa3</text>", plot)
+        self.assertNotIn("blackwell", plot)
+        self.assertIn(">knowledge date of the model</text>", plot)  # beta has a release date and no speed-up
+
+    def test_turns_that_may_still_come_are_not_known(self):
+        folder = observations(self.folder / "open")
+        manifest = folder / "observations.json"
+        manifest.write_text(manifest.read_text().replace('"id": "2", "cell": 0', '"id": "2", "cell": 0, "x": 0').replace(
+            '"open": false, "id": "2", "cell": 0, "x": 0', '"open": true, "id": "2", "cell": 0'))
+        ptxbench("report", folder, "--html", self.folder / "open.html")
+        text, complaints = browse(self.folder / "open.html", by="model")
+        self.assertEqual(complaints, [])
+        # Trajectory 2 failed its first turn of two and is not over.
+        self.assertEqual(Tables(text).rows["overview"][1][2].strip(), "100.0 % [34.2, 100.0], 2/2, 1 not known")
+
+    def test_nothing_leaves_the_page(self):
+        page = self.page.read_text()
+        self.assertNotRegex(page.split('<script id="plotting"')[0], "https?://")
+        self.assertIn("showSendToCloud: false", page)
+
     def test_kernels_of_a_run_folder(self):
         ptxbench("run", "--demo", "--out", self.folder / "demo")
         page = self.folder / "demo.html"
@@ -181,8 +208,39 @@ class Page(unittest.TestCase):
         self.assertIn("Turn 1: COMPILE_ERROR", text)
         self.assertIn("Difference to the kernel before", text)
         self.assertIn("Feedback as the model saw it", text)
-        self.assertIn('<span class="k">__global__</span>', text)
         self.assertNotIn('"seed"', (self.folder / "demo.html_data/0.js").read_text())
+
+    KERNEL = '// <b>& </script>\n__global__ void k(int* p) {\n  asm volatile("mbarrier.try_wait.parity.shared::cta.b64 %0, [%1];" :: "r"(1));\n}\n'
+
+    def imported(self, name, tag, answer):
+        """A run folder of the paper's implementation with one turn, imported and reported: the page's text with it open."""
+        run = self.folder / name
+        (run / "trajectories").mkdir(parents=True)
+        (run / "plan.json").write_text(json.dumps({"plan": [{"exp_index": 0, "num_turns": 1, "prompt_tag": tag, "definition": "gemm_x"}]}))
+        (run / "trajectories/exp_000.json").write_text(json.dumps({
+            "info": {"config": {"model": {"model_name": "m"}}}, "trajectory_format": "mini-swe-agent-1.1",
+            "messages": [{"role": "system", "content": ""}, {"role": "user", "content": ""}, {"role": "assistant", "content": answer},
+                         {"role": "user", "content": "Failed to compile kernel", "extra": {"event": "test_failed"}},
+                         {"role": "exit", "content": "", "extra": {"exit_status": "LimitsExceeded"}}]}))
+        ptxbench("import-paper", run, "--out", self.folder / (name + "-run"))
+        ptxbench("report", self.folder / (name + "-run"), "--html", self.folder / (name + ".html"))
+        text, complaints = browse(self.folder / (name + ".html"), detail="0")
+        self.assertEqual(complaints, [])
+        return text
+
+    def test_kernels_are_coloured_as_cuda_with_ptx(self):
+        text = self.imported("cuda", "hopper-05", "```cpp\n" + self.KERNEL + "```")
+        self.assertIn("Turn 1: COMPILE_ERROR", text)
+        self.assertRegex(text, r'<span class="hljs-keyword">__global__</span>')
+        self.assertRegex(text, r'<span class="hljs-built_in">mbarrier\.try_wait\.parity\.shared::cta\.b64</span>')
+        self.assertIn('<span class="hljs-variable">%0</span>', text)
+        # The kernel's own markup stays text.
+        self.assertIn('<span class="hljs-comment">// &lt;b&gt;&amp; &lt;/script&gt;</span>', text)
+
+    def test_triton_is_coloured_as_python(self):
+        text = self.imported("triton", "triton-hopper", "```python\n@triton.jit\ndef run(x):\n    pass\n```")
+        self.assertRegex(text, r'<span class="hljs-meta">@triton\.jit</span>')
+        self.assertRegex(text, r'<span class="hljs-keyword">def</span>')
 
 
 if __name__ == "__main__":

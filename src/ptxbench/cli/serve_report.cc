@@ -82,10 +82,11 @@ Status serve(const std::vector<std::string>& folders, int port) {
   server.Get("/version", [&](const httplib::Request&, httplib::Response& response) {
     response.set_content(live->version(), "text/plain");
   });
-  server.Get(R"(/report\.html_data/(\d+)\.js)", [&](const httplib::Request& request, httplib::Response& response) {
-    answer_file(read_file(live->details() / (request.matches[1].str() + ".js")), "text/javascript; charset=utf-8",
-                response);
-  });
+  server.Get(R"(/report\.html_data/(\d+|highlight\.min)\.js)",
+             [&](const httplib::Request& request, httplib::Response& response) {
+               answer_file(read_file(live->details() / (request.matches[1].str() + ".js")),
+                           "text/javascript; charset=utf-8", response);
+             });
   const int bound = port == 0                                ? server.bind_to_any_port("127.0.0.1")
                     : server.bind_to_port("127.0.0.1", port) ? port
                                                              : -1;

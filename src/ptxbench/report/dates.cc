@@ -69,7 +69,7 @@ Status read_references(const fs::path& folder, const std::string& name, const st
     if (!date.ok()) {
       date = date.year() / date.month() / std::chrono::last;
       dates.notes.push_back(fmt::format("{}: {} is no date; the line of {} is drawn at {}, the last day of that month",
-                                        row.error("").where.file, row.text(column), what, text_of(date)));
+                                        name, row.text(column), what, text_of(date)));
     }
     dates.references.push_back({what, library ? "library" : "instructions", target, text_of(date)});
   }

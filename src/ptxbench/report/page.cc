@@ -22,7 +22,7 @@ Result<fs::path> find_part(const char* name, const std::vector<fs::path>& folder
   for (const fs::path& folder : folders)
     if (fs::exists(folder / name, ignored)) return folder / name;
   return fail(ErrorKind::kNotFound, fmt::format("the report page's part {} is not installed", name),
-              "run scripts/setup (it fetches the plotting library), or name the folder in PTXBENCH_PAGE");
+              "run scripts/setup (it fetches the libraries of the page), or name the folder in PTXBENCH_PAGE");
 }
 
 // Puts `text` where the template says @name@, exactly once.
@@ -90,11 +90,14 @@ Result<PageParts> locate_page_parts() {
   folders.push_back(program.parent_path().parent_path() / "share/ptxbench/page");
   folders.emplace_back(PTXBENCH_PAGE_FOLDER);
   folders.emplace_back(PTXBENCH_PLOTLY_FOLDER);
+  folders.emplace_back(PTXBENCH_HIGHLIGHT_FOLDER);
   PageParts parts;
   PTXBENCH_TRY(parts.template_file, find_part("page.html", folders));
   PTXBENCH_TRY(parts.style, find_part("page.css", folders));
   PTXBENCH_TRY(parts.script, find_part("page.js", folders));
   PTXBENCH_TRY(parts.plotting, find_part("plotly.min.js", folders));
+  PTXBENCH_TRY(parts.highlighting, find_part("highlight.min.js", folders));
+  PTXBENCH_TRY(parts.highlighting_licence, find_part("highlight.LICENSE.txt", folders));
   return parts;
 }
 
@@ -107,6 +110,13 @@ Status write_page(const Loaded& loaded, const fs::path& file) {
   const fs::path folder = file.string() + "_data";
   const PartialFolder partial{folder.string() + fmt::format(".partial-{}", ::getpid())};
   PTXBENCH_TRY(const std::string numbers, write_details(loaded.details, partial.path));
+  // In a file of its own: a page without kernels does not need it.
+  if (!numbers.empty()) {
+    PTXBENCH_TRY(const std::string highlighting, read_file(parts.highlighting));
+    PTXBENCH_TRY(const std::string licence, read_file(parts.highlighting_licence));
+    PTXBENCH_TRY_STATUS(
+        write_file_atomic(partial.path / "highlight.min.js", fmt::format("/*\n{}*/\n{}", licence, highlighting)));
+  }
   PTXBENCH_TRY_STATUS(fill(page, "STYLE", style));
   PTXBENCH_TRY_STATUS(fill(
       page, "DETAILS", fmt::format("{{folder: {}, of: [{}]}}", script_string(folder.filename().string()), numbers)));

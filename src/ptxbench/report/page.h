@@ -8,14 +8,16 @@
 
 namespace ptxbench::report {
 
-// Where the page's parts are: page.html, page.css, page.js and plotly.min.js. $PTXBENCH_PAGE, beside the program, then
+// Where the page's parts are: page.html, page.css, page.js, plotly.min.js and highlight.min.js. $PTXBENCH_PAGE, beside the program, then
 // where this program was built. kNotFound says what is missing.
 struct PageParts {
-  std::filesystem::path template_file, style, script, plotting;
+  std::filesystem::path template_file, style, script, plotting, highlighting;
+  std::filesystem::path highlighting_licence;  // stands in the file, since Debian's has none
 };
 Result<PageParts> locate_page_parts();
 
-// `file` and, for every trajectory that has one, its transcript in `file`_data/<number>.js. Each file is written whole or
+// `file` and, for every trajectory that has one, its transcript in `file`_data/<number>.js, with what colours
+// kernels beside them. Each file is written whole or
 // not at all, the page last.
 Status write_page(const Loaded& loaded, const std::filesystem::path& file);
 

@@ -129,10 +129,10 @@ function groupsOf(trajectories, by) {
 const shown = (value, digits = 3) => value === null ? "" : value.toFixed(digits);
 
 function rateCell(rate) {
-  const cell = element("td");
+  const cell = element("td", undefined, {class: "rate"});
   if (rate.n === 0) {
     cell.textContent = `not known (${rate.unknown})`;
-    cell.className = "unknown";
+    cell.className = "rate unknown";
     return cell;
   }
   const [low, high] = wilson(rate.successes, rate.n), value = rate.successes / rate.n;
@@ -192,9 +192,9 @@ function overview() {
   }
   const thead = element("thead");
   thead.append(head);
-  byId("overview").replaceChildren(element("caption", `${rows.length} groups, within ${state.k} turns, ${state.rules} rules`), thead, body);
+  byId("overview").replaceChildren(element("caption", `${rows.length} group${rows.length === 1 ? "" : "s"}, within ${state.k} turns, ${state.rules} rules`), thead, body);
   const chosen = selected();
-  byId("counted").textContent = `${chosen.length} trajectories, ${chosen.reduce((sum, t) => sum + starts[t + 1] - starts[t], 0)} turns`;
+  byId("counted").textContent = `${chosen.length} ${chosen.length === 1 ? "trajectory" : "trajectories"}, ${chosen.reduce((sum, t) => sum + starts[t + 1] - starts[t], 0)} turns`;
 }
 
 function csvOf(table) {
@@ -206,25 +206,40 @@ function csvOf(table) {
 
 const details = new Map();
 window.ptxbenchDetail = (number, detail) => { details.get(number)?.(detail); };
-function loadDetail(number) {
+// A file of the page's folder. Scripts are what a page may read from a file path.
+function loadScript(name) {
   return new Promise((resolve, reject) => {
-    details.set(number, resolve);
-    const script = element("script", undefined, {src: `${DETAILS.folder}/${number}.js`});
-    script.addEventListener("error", () => reject(new Error(`${DETAILS.folder}/${number}.js cannot be read: keep that folder beside the page`)));
+    const src = `${DETAILS.folder}/${name}`, script = element("script", undefined, {src});
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", () => reject(new Error(`${src} cannot be read: keep that folder beside the page`)));
     document.head.append(script);
   });
 }
+function loadDetail(number) {
+  return new Promise((resolve, reject) => {
+    details.set(number, resolve);
+    loadScript(`${number}.js`).catch(reject);
+  });
+}
 
-const WORDS = /(\/\/[^\n]*|\/\*[\s\S]*?\*\/)|("(?:[^"\\\n]|\\.)*")|(^[ \t]*#[^\n]*)|\b(if|else|for|while|do|return|const|constexpr|static|struct|template|typename|int|float|void|bool|unsigned|auto|asm|volatile|__global__|__device__|__shared__|__forceinline__|inline|namespace|using|extern|switch|case|break|continue|uint32_t|uint64_t)\b/gm;
-function highlighted(source) {
-  const pre = element("pre", undefined, {tabindex: "0"});
-  let at = 0;
-  for (const match of source.matchAll(WORDS)) {
-    pre.append(source.slice(at, match.index));
-    pre.append(element("span", match[0], {class: match[1] ? "c" : match[2] ? "s" : match[3] ? "p" : "k"}));
-    at = match.index + match[0].length;
-  }
-  pre.append(source.slice(at));
+// CUDA C++ as highlight.js knows C++, with CUDA's words and the PTX inside of asm().
+function cudaLanguage(hljs) {
+  const cpp = hljs.requireLanguage("cpp").rawDefinition();
+  cpp.keywords.keyword += " __global__ __device__ __host__ __shared__ __constant__ __grid_constant__ __forceinline__ __noinline__ __launch_bounds__ __cluster_dims__ __restrict__";
+  cpp.keywords.built_in += " threadIdx blockIdx blockDim gridDim __syncthreads __syncwarp";
+  const ptx = {className: "string", begin: '"', end: '"', contains: [
+    {begin: /\\[^]/}, {className: "comment", begin: /\/\/[^"\n\\]*/}, {className: "variable", begin: /%\w+/},
+    {className: "built_in", begin: /\b[a-z][a-z0-9]*(?:(?:\.|::)[a-z0-9_]+)+/}]};
+  cpp.contains.unshift({begin: /\basm\b(?=\s*(?:volatile\s*)?\()/, end: /\)\s*;/, keywords: "asm volatile",
+    contains: [hljs.C_LINE_COMMENT_MODE, hljs.C_BLOCK_COMMENT_MODE, ptx, hljs.C_NUMBER_MODE]});
+  return {...cpp, aliases: []};
+}
+let highlighter;
+const loadHighlighter = () => highlighter ??= loadScript("highlight.min.js").then(() => hljs.registerLanguage("cuda", cudaLanguage));
+function highlighted(source, language) {
+  const pre = element("pre", source, {tabindex: "0"});
+  loadHighlighter().then(() => { pre.innerHTML = hljs.highlight(language === "cuda" ? "cuda" : "python", source, true).value; })
+    .catch(() => {});  // the text stands there without colours
   return pre;
 }
 
@@ -256,10 +271,18 @@ function difference(before, after) {
   return pre;
 }
 
-function folded(title, content, open = false) {
+// What is folded is made when it is opened for the first time: kernels are long, and their differences cost time.
+function folded(title, make, open = false) {
   const box = element("details");
+  box.append(element("summary", title));
+  let made = false;
+  const fill = () => {
+    if (!made) box.append(make());
+    made = true;
+  };
+  if (open) fill();
   box.open = open;
-  box.append(element("summary", title), content);
+  box.addEventListener("toggle", () => { if (box.open) fill(); });
   return box;
 }
 
@@ -274,20 +297,24 @@ async function showDetail(number) {
     return;
   }
   place.replaceChildren(element("h3", `Trajectory ${detail.id}`));
+  const language = valueOf(number, "language"), text = (content) => () => element("pre", content, {tabindex: "0"});
   let before = null;
   for (const turn of detail.turns) {
-    const content = element("div");
-    content.append(element("p", turn.extraction));
-    if (turn.source !== null) {
-      content.append(folded("Kernel", highlighted(turn.source), before === null));
-      if (before !== null) content.append(folded("Difference to the kernel before", difference(before, turn.source), true));
-      before = turn.source;
-    }
-    if (turn.feedback) content.append(folded("Feedback as the model saw it", element("pre", turn.feedback, {tabindex: "0"})));
-    for (const verdict of turn.verdicts) content.append(folded(`Verdict: ${verdict.status}`, element("pre", JSON.stringify(verdict, null, 1), {tabindex: "0"})));
-    content.append(folded("Answer", element("pre", turn.answer, {tabindex: "0"})));
-    if (turn.reasoning) content.append(folded("Reasoning", element("pre", turn.reasoning, {tabindex: "0"})));
-    place.append(folded(`Turn ${turn.turn}: ${turn.status}`, content, turn === detail.turns[detail.turns.length - 1]));
+    const last = before, show = () => {
+      const content = element("div");
+      content.append(element("p", turn.extraction));
+      if (turn.source !== null) {
+        content.append(folded("Kernel", () => highlighted(turn.source, language), last === null));
+        if (last !== null) content.append(folded("Difference to the kernel before", () => difference(last, turn.source), true));
+      }
+      if (turn.feedback) content.append(folded("Feedback as the model saw it", text(turn.feedback)));
+      for (const verdict of turn.verdicts) content.append(folded(`Verdict: ${verdict.status}`, text(JSON.stringify(verdict, null, 1))));
+      content.append(folded("Answer", text(turn.answer)));
+      if (turn.reasoning) content.append(folded("Reasoning", text(turn.reasoning)));
+      return content;
+    };
+    if (turn.source !== null) before = turn.source;
+    place.append(folded(`Turn ${turn.turn}: ${turn.status}`, show, turn === detail.turns[detail.turns.length - 1]));
   }
 }
 
@@ -324,6 +351,9 @@ function drill() {
 
 // ---- Plots ----
 
+// More than the library's ten, which come first: the paper's tables hold thirteen models.
+const COLOURS = ["#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf",
+                 "#5b6ad0", "#7fa63a", "#c4566a", "#b06ab3", "#4aa3df", "#c9962e"];
 function draw(id, traces, layout, description) {
   if (window.Plotly === undefined) {
     const script = element("script");
@@ -331,10 +361,11 @@ function draw(id, traces, layout, description) {
     document.head.append(script);
   }
   const style = getComputedStyle(document.documentElement), ink = style.getPropertyValue("--ink"), line = style.getPropertyValue("--line");
-  const axis = {gridcolor: line, zerolinecolor: line};
-  Plotly.react(id, traces, {paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {color: ink}, margin: {t: 20},
+  const axis = {gridcolor: line, zerolinecolor: line}, empty = traces.every((trace) => (trace.x ?? trace.link.value).length === 0);
+  if (empty) layout = {xaxis: {visible: false}, yaxis: {visible: false}, annotations: [{xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false, text: "nothing known to show here"}]};
+  Plotly.react(id, traces, {paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {color: ink}, colorway: COLOURS, margin: {t: 20}, modebar: {bgcolor: "rgba(0,0,0,0)", color: ink, activecolor: ink},
     ...layout, xaxis: {...axis, ...layout.xaxis}, yaxis: {...axis, ...layout.yaxis}},
-    {displaylogo: false, responsive: true, toImageButtonOptions: {format: "svg", filename: "ptxbench-" + id}});
+    {displaylogo: false, responsive: true, showSendToCloud: false, toImageButtonOptions: {format: "svg", filename: "ptxbench-" + id}});
   byId(id).setAttribute("role", "img");
   byId(id).setAttribute("aria-label", description);
 }
@@ -354,14 +385,26 @@ const PLOTS = {
     `Lines of ${models.length} models: ${rateLabel()} within 1 to 8 turns, with 95 % intervals. The overview table holds the figures.`);
   },
   speed(chosen) {
-    const dated = groupsOf(chosen, ["model", "target"]).map((group) => ({group, date: data.cells[data.trajectories.cell[group.trajectories[0]]].date,
-      best: measure(group.trajectories, state.k, state.rules)[state.success === "target" ? "bestTarget" : "best"]})).filter((point) => point.date !== "" && point.best !== null);
-    draw("speed", [...new Set(dated.map((point) => point.group.key[1]))].map((target) => {
-      const own = dated.filter((point) => point.group.key[1] === target);
-      return {name: target, mode: "markers+text", textposition: "top center", x: own.map((p) => p.date), y: own.map((p) => p.best), text: own.map((p) => p.group.key[0])};
-    }), {xaxis: {type: "date", title: {text: "model's knowledge or release date"}}, yaxis: {title: {text: "best speed-up"}, rangemode: "tozero"},
-         shapes: [{type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: {dash: "dot", color: "gray"}}]},
-    `Best speed-up of ${dated.length} pairs of model and target by date; the dotted line is the vendor's library.`);
+    const dated = groupsOf(chosen, ["model", "target"]).map((group) => ({group, cell: data.cells[data.trajectories.cell[group.trajectories[0]]],
+      best: measure(group.trajectories, state.k, state.rules)[state.success === "target" ? "bestTarget" : "best"]})).filter((point) => point.cell.date !== "" && point.best !== null);
+    const targets = [...new Set(dated.map((point) => point.group.key[1]))], kinds = [...new Set(dated.map((point) => point.cell.date_kind))];
+    const lines = data.references.filter((one) => targets.includes(one.target));
+    const what = {knowledge: "knowledge date", release: "release date", "not stated": "knowledge or release date"};
+    const days = [...dated.map((point) => point.cell.date), ...lines.map((one) => one.date)].map((date) => Date.parse(date)), margin = 60 * 864e5;
+    const symbols = ["circle", "diamond", "square", "cross"], symbol = (target) => symbols[targets.indexOf(target) % symbols.length];
+    draw("speed", [...new Set(dated.map((point) => point.group.key[0]))].map((model) => {
+      const own = dated.filter((point) => point.group.key[0] === model);
+      return {name: model, mode: "markers", x: own.map((p) => p.cell.date), y: own.map((p) => p.best), marker: {size: 9, symbol: own.map((p) => symbol(p.group.key[1]))},
+              text: own.map((p) => `${model} on ${p.group.key[1]}, ${what[p.cell.date_kind]}`), hovertemplate: "%{text}<br>%{x}: %{y:.3f}<extra></extra>"};
+    }), {xaxis: {type: "date", title: {text: kinds.map((kind) => what[kind]).join(" or ") + " of the model"},
+                 range: days.length === 0 ? undefined : [Math.min(...days) - margin, Math.max(...days) + margin]},
+         yaxis: {title: {text: "best speed-up"}, rangemode: "tozero"},
+         legend: {title: {text: targets.map((target) => `${symbol(target)}: ${target}`).join("<br>")}},
+         shapes: [{type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: {dash: "dot", color: "gray"}},
+                  ...lines.map((one) => ({type: "line", yref: "paper", x0: one.date, x1: one.date, y0: 0, y1: 1, line: {dash: one.kind === "library" ? "dot" : "dash", color: "gray"}}))],
+         annotations: lines.map((one) => ({x: one.date, yref: "paper", y: 0.02, yanchor: "bottom", xanchor: "right", textangle: -90, showarrow: false, text: one.name}))},
+    `Best speed-up of ${dated.length} pairs of model and target by date; the horizontal line is the vendor's library.` +
+    (lines.length === 0 ? "" : ` Vertical lines: ${lines.map((one) => `${one.name} ${one.date}`).join(", ")}.`));
   },
   flow(chosen) {
     const flow = new Map();
@@ -415,7 +458,7 @@ const observer = new IntersectionObserver((entries) => {
 // ---- Controls ----
 
 function controls() {
-  for (const name of ["model", "target", "task", "pack", "run"]) {
+  for (const name of ["model", "target", "task", "pack", "language", "run"]) {
     const values = [...new Set([...data.trajectories.id.keys()].map((t) => valueOf(t, name)))].sort();
     if (values.length < 2) continue;
     const label = element("label", name + " "), select = element("select", undefined, {"data-attribute": name});
@@ -425,6 +468,7 @@ function controls() {
     select.addEventListener("change", () => { state.only[name] = select.value === "" ? [] : [select.value]; update(); });
     label.append(select);
     byId("filters").append(label);
+    byId("filters").hidden = false;
   }
   for (const name of ATTRIBUTES) {
     const label = element("label"), box = element("input", undefined, {type: "checkbox", "data-group": name});
@@ -442,12 +486,22 @@ function controls() {
   byId("theme").addEventListener("click", () => { state.dark = !state.dark; update(); });
   byId("reset").addEventListener("click", () => { location.hash = ""; location.reload(); });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  for (const button of document.querySelectorAll(".export"))
+  for (const button of document.querySelectorAll("[data-table]"))
     button.addEventListener("click", () => {
       const link = element("a", undefined, {download: `ptxbench-${button.dataset.table}.csv`,
         href: URL.createObjectURL(new Blob([csvOf(byId(button.dataset.table))], {type: "text/csv"}))});
       link.click();
     });
+}
+
+// Plotly's own buttons cannot be reached by keyboard.
+for (const name of Object.keys(PLOTS)) {
+  const save = element("button", "Save as SVG", {type: "button", class: "export"});
+  save.addEventListener("click", () => {
+    drawInView([name]);
+    Plotly.downloadImage(name, {format: "svg", filename: "ptxbench-" + name, width: 1200, height: 600});
+  });
+  byId(name).after(save);
 }
 
 let drawing = 0;
@@ -469,7 +523,14 @@ readAddress();
 controls();
 update();
 for (const name of Object.keys(PLOTS)) observer.observe(byId(name));
-addEventListener("beforeprint", () => drawInView(Object.keys(PLOTS)));
+// On paper everything is light, and every plot is there.
+function drawFor(theme) {
+  document.documentElement.dataset.theme = theme;
+  for (const name of Object.keys(PLOTS)) stale.add(name);
+  drawInView(Object.keys(PLOTS));
+}
+addEventListener("beforeprint", () => drawFor("light"));
+addEventListener("afterprint", () => drawFor(state.dark ? "dark" : "light"));
 if (state.detail !== "") showDetail(Number(state.detail));
 // Served while a run goes on: the server says when there is something new, and the address keeps the state.
 if (location.protocol.startsWith("http"))
