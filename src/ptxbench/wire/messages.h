@@ -18,7 +18,7 @@ namespace ptxbench::wire {
 
 constexpr std::uint32_t kMagic = 0x42585450;  // "PTXB"
 constexpr std::uint16_t kVersion =
-    3;  // 2: shared memory, times and counts of replays, baselines, telemetry; 3: batches
+    3;  // 2: shared memory, times and counts of replays, baselines, telemetry; 3: batches, UUIDs
 constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint32_t kMaxRequestPayload = 1u << 20;
 constexpr std::uint32_t kMaxReplyPayload = 256u << 20;  // counters of a long run
