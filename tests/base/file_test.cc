@@ -52,4 +52,31 @@ TEST(TempDir, RemovesItselfAndWhatDeadProcessesLeft) {
   EXPECT_FALSE(std::filesystem::exists(stale));
   EXPECT_TRUE(std::filesystem::exists(live->path()));
 }
+
+TEST(PartialFolder, TakesItsPlaceWholeOrLeavesNothing) {
+  auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  const auto place = dir->path() / "out";
+  const auto stale = dir->path() / "out.partial-99999999.abcdef";
+  std::filesystem::create_directories(stale);
+  std::ofstream(stale / "f") << "left by a killed process";
+  {
+    auto given_up = PartialFolder::create(place);
+    ASSERT_TRUE(given_up);
+    ASSERT_TRUE(write_file_atomic(given_up->path() / "f", "x"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(dir->path()));
+  for (const char* text : {"one", "two"}) {  // a new place, then one that is taken
+    auto made = PartialFolder::create(place / "");
+    ASSERT_TRUE(made);
+    ASSERT_TRUE(write_file_atomic(made->path() / text, text));
+    ASSERT_TRUE(made->take_place());
+    EXPECT_EQ(*read_file(place / text), text);
+  }
+  EXPECT_FALSE(std::filesystem::exists(place / "one"));
+  int entries = 0;
+  for (auto& entry : std::filesystem::directory_iterator(dir->path())) entries += entry.exists();
+  EXPECT_EQ(entries, 1);
+}
+
 }  // namespace

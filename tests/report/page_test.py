@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.parse
 import urllib.request
@@ -48,6 +49,33 @@ def observations(folder):
              {"trajectory": 3, "turn": 1, **wrong}]
     (folder / "turns.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
     return folder
+
+
+def paper_run(run, tag, answers):
+    """A run folder as the paper's implementation writes it: a trajectory of one turn for every answer."""
+    (run / "trajectories").mkdir(parents=True)
+    (run / "plan.json").write_text(json.dumps({"plan": [{"exp_index": i, "num_turns": 1, "prompt_tag": tag, "definition": "gemm_x"} for i in range(len(answers))]}))
+    for i, answer in enumerate(answers):
+        (run / f"trajectories/exp_{i:03}.json").write_text(json.dumps({
+            "info": {"config": {"model": {"model_name": "m"}}}, "trajectory_format": "mini-swe-agent-1.1",
+            "messages": [{"role": "system", "content": ""}, {"role": "user", "content": ""}, {"role": "assistant", "content": answer},
+                         {"role": "user", "content": "Failed to compile kernel", "extra": {"event": "test_failed"}},
+                         {"role": "exit", "content": "", "extra": {"exit_status": "LimitsExceeded"}}]}))
+    return run
+
+
+def kill_at_moments(arguments, moments, check):
+    """Runs the command again and again, killed a little later each time; check() looks at what it left."""
+    begin = time.monotonic()
+    ptxbench(*arguments)
+    whole = time.monotonic() - begin
+    check()
+    for i in range(moments):
+        process = subprocess.Popen([PTXBENCH, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(whole * i / moments)
+        process.kill()
+        process.wait()
+        check()
 
 
 class Tables(html.parser.HTMLParser):
@@ -100,6 +128,39 @@ class Report(unittest.TestCase):
         run = ptxbench("report", made, "--html", self.folder / "page.html", code=2)
         self.assertRegex(run.stderr, r"turns\.jsonl:5.*\n?.*(cut off|newline|JSON)")
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["data"])
+
+    def test_killed_import_leaves_all_or_nothing(self):
+        run, out = paper_run(self.folder / "run", "hopper-05", ["x" * 200_000] * 30), self.folder / "out"
+
+        def check():
+            if out.exists():
+                self.assertEqual(len(list((out / "transcripts").iterdir())), 30)
+                ptxbench("report", out)
+                shutil.rmtree(out)
+        kill_at_moments(["import-paper", run, "--out", out], 10, check)
+        ptxbench("import-paper", run, "--out", out)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["out", "run"])
+
+    def test_killed_report_leaves_the_page_before_or_the_new_one(self):
+        page, tables = self.folder / "page.html", self.folder / "tables"
+        small, large = self.folder / "small", self.folder / "large"
+        ptxbench("import-paper", paper_run(self.folder / "a", "hopper-05", ["y"]), "--out", small)
+        ptxbench("import-paper", paper_run(self.folder / "b", "hopper-07", ["x" * 200_000] * 30), "--out", large)
+        known, seen = {}, set()
+        for name in (small, large):
+            ptxbench("report", name, "--html", page)
+            known[page.read_bytes()] = name.name
+
+        def check():
+            seen.add(known[page.read_bytes()])  # one of the two, whole
+            for number in json.loads(re.search(r"const DETAILS = {folder: \"page.html_data\", of: (\[.*?\])}", page.read_text())[1]):
+                self.assertTrue((self.folder / f"page.html_data/{number}.js").read_text().endswith(");\n"))
+            for table in tables.glob("*.csv"):
+                self.assertTrue(table.read_text().endswith("\n"))
+            ptxbench("report", small, "--html", page)
+        kill_at_moments(["report", large, "--html", page, "--csv", tables], 10, check)
+        self.assertEqual(seen, {"small", "large"})
+        self.assertEqual([path for path in self.folder.iterdir() if ".partial-" in path.name], [])
 
     def test_served_on_loopback_until_ctrl_c(self):
         made = observations(self.folder / "data")
@@ -214,15 +275,7 @@ class Page(unittest.TestCase):
 
     def imported(self, name, tag, answer):
         """A run folder of the paper's implementation with one turn, imported and reported: the page's text with it open."""
-        run = self.folder / name
-        (run / "trajectories").mkdir(parents=True)
-        (run / "plan.json").write_text(json.dumps({"plan": [{"exp_index": 0, "num_turns": 1, "prompt_tag": tag, "definition": "gemm_x"}]}))
-        (run / "trajectories/exp_000.json").write_text(json.dumps({
-            "info": {"config": {"model": {"model_name": "m"}}}, "trajectory_format": "mini-swe-agent-1.1",
-            "messages": [{"role": "system", "content": ""}, {"role": "user", "content": ""}, {"role": "assistant", "content": answer},
-                         {"role": "user", "content": "Failed to compile kernel", "extra": {"event": "test_failed"}},
-                         {"role": "exit", "content": "", "extra": {"exit_status": "LimitsExceeded"}}]}))
-        ptxbench("import-paper", run, "--out", self.folder / (name + "-run"))
+        ptxbench("import-paper", paper_run(self.folder / name, tag, [answer]), "--out", self.folder / (name + "-run"))
         ptxbench("report", self.folder / (name + "-run"), "--html", self.folder / (name + ".html"))
         text, complaints = browse(self.folder / (name + ".html"), detail="0")
         self.assertEqual(complaints, [])

@@ -112,12 +112,61 @@ TempDir& TempDir::operator=(TempDir&& other) noexcept {
   return *this;
 }
 
-TempDir::~TempDir() {
-  if (path_.empty()) return;
+namespace {
+
+// With its contents.
+void remove_live(const fs::path& path) {
+  if (path.empty()) return;
   std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  fs::remove_all(path, ignored);
   std::lock_guard lock(live_temp_dirs().mutex);
-  live_temp_dirs().paths.erase(path_);
+  live_temp_dirs().paths.erase(path);
+}
+
+// The process id at the beginning of `text` belongs to no process.
+bool owner_is_gone(std::string_view text) {
+  pid_t owner = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), owner).ec != std::errc{} || owner <= 0) return false;
+  return ::kill(owner, 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
+
+TempDir::~TempDir() { remove_live(path_); }
+
+Result<PartialFolder> PartialFolder::create(const fs::path& named) {
+  // "out/" means the folder out: what stands beside it must not stand in it.
+  const fs::path place = named.has_filename() ? named : named.parent_path();
+  const fs::path parent = place.has_parent_path() ? place.parent_path() : fs::path(".");
+  const std::string prefix = place.filename().string() + ".partial-";
+  std::error_code error;
+  fs::create_directories(parent, error);
+  if (error)
+    return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", parent.string(), error.message()));
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && owner_is_gone(std::string_view(name).substr(prefix.size())))
+      fs::remove_all(entry.path(), error);
+  }
+  std::string pattern = (parent / fmt::format("{}{}.XXXXXX", prefix, ::getpid())).string();
+  if (!::mkdtemp(pattern.data())) return fail_errno("create the folder", pattern);
+  ::chmod(pattern.c_str(), 0755);  // mkdtemp() leaves it to this user alone
+  std::lock_guard lock(live_temp_dirs().mutex);
+  live_temp_dirs().paths.insert(pattern);
+  return PartialFolder(place, pattern);
+}
+
+PartialFolder::PartialFolder(PartialFolder&& other) noexcept
+    : place_(std::move(other.place_)), path_(std::exchange(other.path_, {})) {}
+
+PartialFolder::~PartialFolder() { remove_live(path_); }
+
+Status PartialFolder::take_place() {
+  const unsigned flags = fs::exists(place_) ? RENAME_EXCHANGE : 0;
+  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, place_.c_str(), flags) != 0)
+    return fail_errno("put a folder in place", place_);
+  remove_live(std::exchange(path_, {}));  // after an exchange, what stood there
+  return {};
 }
 
 void remove_live_temp_dirs() {
@@ -133,10 +182,7 @@ void remove_stale_temp_dirs() {
     if (name.rfind("ptxbench.", 0) != 0) continue;
     struct stat info {};
     if (::lstat(entry.path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) continue;
-    pid_t owner = 0;
-    const char* begin = name.data() + std::strlen("ptxbench.");
-    if (std::from_chars(begin, name.data() + name.size(), owner).ec != std::errc{} || owner <= 0) continue;
-    if (::kill(owner, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+    if (owner_is_gone(std::string_view(name).substr(std::strlen("ptxbench.")))) fs::remove_all(entry.path(), ignored);
   }
 }
 

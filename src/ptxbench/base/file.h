@@ -33,10 +33,28 @@ class TempDir {
   std::filesystem::path path_;
 };
 
+// A folder that is filled beside its place and takes it in one step: readers see the old folder or the new one, also after
+// kill -9. Removed with its contents if it never takes its place.
+class PartialFolder {
+ public:
+  // Also removes what killed processes left beside the same place.
+  static Result<PartialFolder> create(const std::filesystem::path& place);
+  PartialFolder(PartialFolder&& other) noexcept;
+  PartialFolder& operator=(PartialFolder&& other) = delete;
+  ~PartialFolder();
+  const std::filesystem::path& path() const { return path_; }  // fill this
+  Status take_place();                                         // what stood there is removed
+
+ private:
+  PartialFolder(std::filesystem::path place, std::filesystem::path path)
+      : place_(std::move(place)), path_(std::move(path)) {}
+  std::filesystem::path place_, path_;
+};
+
 // Removes this user's temporary folders of processes that no longer exist. Best effort.
 void remove_stale_temp_dirs();
 
-// Removes the live TempDirs of this process; for the way out on a signal (interrupt.h).
+// Removes the live TempDirs and PartialFolders of this process; for the way out on a signal (interrupt.h).
 void remove_live_temp_dirs();
 
 }  // namespace ptxbench

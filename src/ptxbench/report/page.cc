@@ -1,13 +1,8 @@
 #include "ptxbench/report/page.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <stdio.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/schema/page_data.h"
@@ -45,40 +40,18 @@ std::string script_string(std::string_view text) {
   return safe + "\"";
 }
 
-// Writes the transcripts into a new folder. Returns their numbers as a JavaScript array.
+// Writes the transcripts into an empty folder. Returns their numbers as a JavaScript array.
 Result<std::string> write_details(const std::vector<DetailSource>& details, const fs::path& folder) {
   std::string numbers;
   for (std::size_t i = 0; i < details.size(); ++i) {
     if (!details[i]) continue;
     PTXBENCH_TRY(const std::string text, details[i]());
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error)
-      return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", folder.string(), error.message()));
     PTXBENCH_TRY_STATUS(write_file_atomic(folder / fmt::format("{}.js", i),
                                           fmt::format("ptxbenchDetail({}, {});\n", i, schema::script_safe(text))));
     numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", i);
   }
   return numbers;
 }
-
-// `made` takes the place of `folder`, whose old contents are removed.
-Status put_in_place(const fs::path& made, const fs::path& folder) {
-  const bool replaces = fs::exists(folder);
-  if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), replaces ? RENAME_EXCHANGE : 0) != 0)
-    return fail(ErrorKind::kUnavailable,
-                fmt::format("cannot put '{}' in place: {}", folder.string(), std::strerror(errno)));
-  return {};
-}
-
-// Removed whatever happens.
-struct PartialFolder {
-  fs::path path;
-  ~PartialFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 }  // namespace
 
@@ -108,14 +81,14 @@ Status write_page(const Loaded& loaded, const fs::path& file) {
   PTXBENCH_TRY(const std::string script, read_file(parts.script));
   PTXBENCH_TRY(const std::string plotting, read_file(parts.plotting));
   const fs::path folder = file.string() + "_data";
-  const PartialFolder partial{folder.string() + fmt::format(".partial-{}", ::getpid())};
-  PTXBENCH_TRY(const std::string numbers, write_details(loaded.details, partial.path));
+  PTXBENCH_TRY(PartialFolder partial, PartialFolder::create(folder));
+  PTXBENCH_TRY(const std::string numbers, write_details(loaded.details, partial.path()));
   // In a file of its own: a page without kernels does not need it.
   if (!numbers.empty()) {
     PTXBENCH_TRY(const std::string highlighting, read_file(parts.highlighting));
     PTXBENCH_TRY(const std::string licence, read_file(parts.highlighting_licence));
     PTXBENCH_TRY_STATUS(
-        write_file_atomic(partial.path / "highlight.min.js", fmt::format("/*\n{}*/\n{}", licence, highlighting)));
+        write_file_atomic(partial.path() / "highlight.min.js", fmt::format("/*\n{}*/\n{}", licence, highlighting)));
   }
   PTXBENCH_TRY_STATUS(fill(page, "STYLE", style));
   PTXBENCH_TRY_STATUS(fill(
@@ -124,7 +97,7 @@ Status write_page(const Loaded& loaded, const fs::path& file) {
   PTXBENCH_TRY_STATUS(fill(page, "SCRIPT", script));
   PTXBENCH_TRY_STATUS(fill(page, "DATA", schema::script_safe(schema::to_page_json(loaded.observations))));
   PTXBENCH_TRY_STATUS(fill(page, "PLOTTING", plotting));
-  if (!numbers.empty()) PTXBENCH_TRY_STATUS(put_in_place(partial.path, folder));
+  if (!numbers.empty()) PTXBENCH_TRY_STATUS(partial.take_place());
   return write_file_atomic(file, page);
 }
 

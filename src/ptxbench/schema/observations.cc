@@ -1,6 +1,6 @@
 #include "ptxbench/schema/observations.h"
 
-#include <unistd.h>
+#include <cmath>
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/schema/enum_text.h"
@@ -163,6 +163,24 @@ std::vector<std::string> check_references(const Observations& observations) {
   return errors;
 }
 
+// What a turn cannot be, by field.
+std::vector<std::string> check_values(const TurnRecord& turn) {
+  std::vector<std::string> errors;
+  if (turn.turn < 1) errors.push_back(fmt::format("turn: found {}, expected 1 or more", turn.turn));
+  const auto amount = [&](const char* name, const auto& value, bool above_zero = false) {
+    if (value && !(std::isfinite(static_cast<double>(*value)) && *value >= 0 && (!above_zero || *value > 0)))
+      errors.push_back(
+          fmt::format("{}: found {}, expected a finite number {}", name, *value, above_zero ? "above 0" : "from 0"));
+  };
+  amount("speedup", turn.speedup, true);
+  amount("input_tokens", turn.input_tokens);
+  amount("output_tokens", turn.output_tokens);
+  amount("reasoning_tokens", turn.reasoning_tokens);
+  amount("cost_usd", turn.cost_usd);
+  amount("seconds", turn.seconds);
+  return errors;
+}
+
 Status read_turns(const fs::path& file, Observations& observations) {
   PTXBENCH_TRY(const std::string text, read_file(file));
   std::size_t begin = 0;
@@ -175,6 +193,7 @@ Status read_turns(const fs::path& file, Observations& observations) {
     JsonReader reader(json, "", errors);
     describe(reader, turn);
     reader.refuse_unknown();
+    if (errors.empty()) errors = check_values(turn);
     if (errors.empty() && turn.trajectory >= observations.trajectories.size())
       errors.push_back(fmt::format("trajectory: found {}, expected less than {}", turn.trajectory,
                                    observations.trajectories.size()));
@@ -195,35 +214,16 @@ Status read_turns(const fs::path& file, Observations& observations) {
 
 }  // namespace
 
-// Named after the process, so that two imports cannot meet in it.
-ObservationsFolder::ObservationsFolder(fs::path folder)
-    : folder_(std::move(folder)), partial_(folder_.string() + fmt::format(".partial-{}", ::getpid())) {}
-
-ObservationsFolder::ObservationsFolder(ObservationsFolder&& other) noexcept
-    : folder_(std::move(other.folder_)), partial_(std::exchange(other.partial_, {})) {}
-
-ObservationsFolder::~ObservationsFolder() {
-  std::error_code ignored;
-  if (!partial_.empty()) fs::remove_all(partial_, ignored);
-}
-
-Result<ObservationsFolder> ObservationsFolder::create(fs::path folder) {
-  // "out/" means the folder out: a name beside it must not become one within it.
-  if (!folder.has_filename()) folder = folder.parent_path();
+Result<ObservationsFolder> ObservationsFolder::create(const fs::path& folder) {
   if (fs::exists(folder))
     return fail(ErrorKind::kInvalidInput, fmt::format("'{}' exists already", folder.string()),
                 "choose another folder, or remove that one");
-  ObservationsFolder made(std::move(folder));
-  std::error_code error;
-  fs::create_directories(made.partial_, error);
-  if (error)
-    return fail(ErrorKind::kUnavailable,
-                fmt::format("cannot create '{}': {}", made.partial_.string(), error.message()));
-  return made;
+  PTXBENCH_TRY(PartialFolder partial, PartialFolder::create(folder));
+  return ObservationsFolder(std::move(partial));
 }
 
 Status ObservationsFolder::add(std::uint32_t trajectory, const Transcript& transcript) {
-  const fs::path file = transcript_file(partial_, trajectory);
+  const fs::path file = transcript_file(partial_.path(), trajectory);
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
   if (error)
@@ -244,14 +244,9 @@ Status ObservationsFolder::finish(const Observations& observations) {
     describe(line_writer, turn);
     turns += line.dump() + "\n";
   }
-  PTXBENCH_TRY_STATUS(write_file_atomic(partial_ / kManifestName, json.dump(1) + "\n"));
-  PTXBENCH_TRY_STATUS(write_file_atomic(partial_ / kTurnsName, turns));
-  std::error_code error;
-  fs::rename(partial_, folder_, error);
-  if (error)
-    return fail(ErrorKind::kUnavailable, fmt::format("cannot create '{}': {}", folder_.string(), error.message()));
-  partial_.clear();
-  return {};
+  PTXBENCH_TRY_STATUS(write_file_atomic(partial_.path() / kManifestName, json.dump(1) + "\n"));
+  PTXBENCH_TRY_STATUS(write_file_atomic(partial_.path() / kTurnsName, turns));
+  return partial_.take_place();
 }
 
 Status save_observations(const Observations& observations, const fs::path& folder) {

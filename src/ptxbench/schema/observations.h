@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxbench/base/file.h"
 #include "ptxbench/base/result.h"
 #include "ptxbench/schema/transcript.h"
 
@@ -108,20 +109,18 @@ struct Observations {
   std::vector<TurnRecord> turns;  // by trajectory, then turn; each turn once
 };
 
-// A new folder, whole or not at all: filled beside its place and renamed by finish(), removed if that is never called.
+// A new folder, whole or not at all.
 class ObservationsFolder {
  public:
   // kInvalidInput when `folder` exists.
-  static Result<ObservationsFolder> create(std::filesystem::path folder);
-  ObservationsFolder(ObservationsFolder&& other) noexcept;
-  ~ObservationsFolder();
+  static Result<ObservationsFolder> create(const std::filesystem::path& folder);
   // One at a time, since all of a run's texts need not fit into memory.
   Status add(std::uint32_t trajectory, const Transcript& transcript);
   Status finish(const Observations& observations);
 
  private:
-  explicit ObservationsFolder(std::filesystem::path folder);
-  std::filesystem::path folder_, partial_;
+  explicit ObservationsFolder(PartialFolder partial) : partial_(std::move(partial)) {}
+  PartialFolder partial_;
 };
 
 Status save_observations(const Observations& observations, const std::filesystem::path& folder);

@@ -257,9 +257,13 @@ Status read_verdicts(Json& json, JudgedEvent& event, const std::string& file_nam
   const auto found = json.find("verdicts");
   if (found == json.end() || !found->is_array())
     return fail(wrong_record(file_name, line, {"verdicts: expected an array"}));
-  for (const Json& verdict : *found) {
-    PTXBENCH_TRY(Verdict read, verdict_from_json(dump(verdict, -1), fmt::format("{}:{}: verdicts", file_name, line)));
-    event.verdicts.push_back(std::move(read));
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    Result<Verdict> verdict = verdict_from_json(dump((*found)[i], -1), fmt::format("verdicts[{}]", i));
+    if (!verdict) {
+      verdict.error().where = {file_name, line, 0};
+      return fail(std::move(verdict.error()));
+    }
+    event.verdicts.push_back(std::move(*verdict));
   }
   json.erase("verdicts");
   return {};
