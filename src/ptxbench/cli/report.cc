@@ -1,7 +1,7 @@
 // ptxbench report: run folders in numbers.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <numeric>
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/cli/command.h"
@@ -132,10 +132,15 @@ void print(const schema::Observations& data, const std::vector<report::Group>& g
     std::size_t agree = 0;
     for (const auto& row : published.rows) agree += std::get<std::string>(row.back()) == "yes";
     fmt::print("published cells: {} of {} agree with the single turns", agree, published.rows.size());
-    for (const auto& row : published.rows)
-      if (std::get<std::string>(row.back()) != "yes")
-        fmt::print("\n  {} within {}: {} differs", std::get<std::string>(row[0]), std::get<std::int64_t>(row[1]),
-                   std::get<std::string>(row.back()));
+    for (const auto& row : published.rows) {
+      const std::string& differs = std::get<std::string>(row.back());
+      if (differs == "yes") continue;
+      fmt::print("\n  {} within {}: {} differs", std::get<std::string>(row[0]), std::get<std::int64_t>(row[1]),
+                 differs);
+      if (differs == "target")
+        fmt::print(", {} published by executed SASS, {} by the turns' own evidence", std::get<std::int64_t>(row[4]),
+                   std::get<std::int64_t>(row[5]));
+    }
     fmt::print("\n");
   }
   for (const std::string& note : data.notes) fmt::print("note: {}\n", note);
@@ -161,7 +166,10 @@ Status report_run(const ReportOptions& options) {
   }
   PTXBENCH_TRY(const std::vector<report::Comparison> comparisons, comparisons_of(options, data, request));
   const schema::Table published = report::published_table(data);
-  std::vector<schema::Table> tables = {report::rates_table(groups, request, options.ks),
+  // Files hold every k; the terminal those that were asked for.
+  std::vector<int> every_k(static_cast<std::size_t>(request.max_turns));
+  std::iota(every_k.begin(), every_k.end(), 1);
+  std::vector<schema::Table> tables = {report::rates_table(groups, request, every_k),
                                        report::pass_table(groups, request), report::status_table(groups, request),
                                        report::cost_table(groups, request)};
   if (!published.rows.empty()) tables.push_back(published);
@@ -197,7 +205,7 @@ void add_report(CLI::App& app, int& exit_code) {
   for (const report::Study& study : report::studies()) names.emplace_back(study.name);
   command->add_option("--study", options->study, study_list())->check(CLI::IsMember(names));
   command->add_option("--where", options->where, "Only some: ATTRIBUTE=VALUE[,VALUE...]; may be repeated");
-  command->add_option("--k", options->ks, "Within the first k turns")
+  command->add_option("--k", options->ks, "Within the first k turns; files hold every k up to the largest")
       ->delimiter(',')
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

@@ -64,9 +64,12 @@ void warn(Comparison& c) {
   if (c.left_out_a + c.left_out_b > 0)
     c.warnings.push_back(fmt::format("{} and {} trajectories are left out: the other side has not run these tasks",
                                      c.left_out_a, c.left_out_b));
+  if (c.speedup_pairs > kMaxPairs)
+    c.warnings.push_back(fmt::format("speed-ups on {} shared settings: an exact test is made of at most {}",
+                                     c.speedup_pairs, kMaxPairs));
   if (c.speedup_pairs > 0 && c.speedup_pairs < 6)
-    c.warnings.push_back(fmt::format("speed-ups on {} shared workload{}: no p below {:.3g} is possible",
-                                     c.speedup_pairs, c.speedup_pairs == 1 ? "" : "s",
+    c.warnings.push_back(fmt::format("speed-ups on {} shared setting{}: no p below {:.3g} is possible", c.speedup_pairs,
+                                     c.speedup_pairs == 1 ? "" : "s",
                                      std::pow(2.0, 1 - static_cast<double>(c.speedup_pairs))));
 }
 
@@ -127,7 +130,7 @@ schema::Table comparison_table(const std::vector<Comparison>& comparisons) {
                        {"b", ""},
                        {"k", ""},
                        {"success", ""},
-                       {"shared", "workloads"},
+                       {"shared", "settings: what both sides ran"},
                        {"a_successes", "trajectories"},
                        {"a_n", ""},
                        {"b_successes", ""},
@@ -161,9 +164,9 @@ std::string render(const Comparison& c) {
       "{} against {} ({}), {} within {} turns, {} shared setting{}\n  {}   {}\n  p = {:.3g}: {}\n", c.pair.a, c.pair.b,
       to_string(c.pair.attribute), c.target ? "correct by the target's instructions" : "correct", c.k, c.shared.size(),
       c.shared.size() == 1 ? "" : "s", rate(c.a), rate(c.b), c.p,
-      c.p < 0.05 ? "more than chance at the 5 % level" : "chance explains it");
+      c.p < 0.05 ? "more than chance at the 5 % level" : "may be chance");
   if (c.speedup_ratio) {
-    text += fmt::format("  best speed-up, A / B over {} workloads: {:.3g}", c.speedup_pairs, *c.speedup_ratio);
+    text += fmt::format("  best speed-up, A / B over {} shared settings: {:.3g}", c.speedup_pairs, *c.speedup_ratio);
     text += c.speedup_p ? fmt::format(" (p = {:.3g})\n", *c.speedup_p) : "\n";
   }
   for (const std::string& warning : c.warnings) text += "  careful: " + warning + "\n";

@@ -95,7 +95,7 @@ std::vector<double> holm_adjusted(const std::vector<double>& ps) {
 }
 
 std::optional<double> sign_flip_p(std::span<const double> differences) {
-  if (differences.empty() || differences.size() > 20) return std::nullopt;
+  if (differences.empty() || differences.size() > kMaxPairs) return std::nullopt;
   const double observed = std::fabs(std::accumulate(differences.begin(), differences.end(), 0.0));
   const std::uint32_t flips = 1u << differences.size();
   std::uint32_t as_large = 0;

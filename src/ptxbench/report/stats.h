@@ -38,7 +38,8 @@ double exact_stratified_p(std::span<const Stratum> strata);
 std::vector<double> holm_adjusted(const std::vector<double>& ps);
 
 // Are paired differences as often positive as negative, weighed by size? Exact two-sided sign-flip (permutation) test of
-// the mean; at most 20 pairs, none beyond. Zero differences stay in.
+// the mean; at most kMaxPairs pairs, none beyond. Zero differences stay in.
+inline constexpr int kMaxPairs = 20;
 std::optional<double> sign_flip_p(std::span<const double> differences);
 
 }  // namespace ptxbench::report

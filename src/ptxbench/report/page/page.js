@@ -484,7 +484,7 @@ function controls() {
   byId("k").value = state.k;
   byId("k").addEventListener("input", () => { state.k = Number(byId("k").value); update(); });
   byId("theme").addEventListener("click", () => { state.dark = !state.dark; update(); });
-  byId("reset").addEventListener("click", () => { location.hash = ""; location.reload(); });
+  byId("reset").addEventListener("click", () => { location.hash = ""; });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   for (const button of document.querySelectorAll("[data-table]"))
     button.addEventListener("click", () => {
@@ -516,6 +516,9 @@ function update() {
   cancelAnimationFrame(drawing);
   drawing = requestAnimationFrame(() => setTimeout(() => drawInView([...inView])));
 }
+
+// An address that was pasted, or gone back to. The page's own changes do not cause this.
+addEventListener("hashchange", () => location.reload());
 
 byId("source").textContent = data.source;
 for (const note of data.notes) byId("notes").append(element("li", note));
