@@ -65,6 +65,7 @@ class GpuToolsTest : public testing::Test {
   }
   schema::VerdictFields judge() {
     GpuStation station(program_);
+    EXPECT_TRUE(station.ready());
     const auto verdict = evaluate_on_gpu(request_, station);
     EXPECT_TRUE(verdict) << verdict.error().format();
     return verdict ? verdict->fields() : schema::VerdictFields{};
@@ -106,6 +107,15 @@ TEST_F(GpuToolsTest, AnErrorFoundIsTheVerdict) {
   EXPECT_FALSE(has_phase(fields, "timing"));
 }
 
+// Also where no device was needed to say no.
+TEST_F(GpuToolsTest, TheVerdictOnABrokenBuildNamesTheDevice) {
+  request_.build.outcome = BuildEvidence::Outcome::kCompileError;
+  request_.build.message = "kernel.cu(1): error: expected a declaration";
+  const schema::VerdictFields fields = judge();
+  EXPECT_EQ(fields.status, VerdictStatus::kCompileError);
+  EXPECT_EQ(fields.device, "gpu: NVIDIA H200");
+}
+
 // After a hang the GPU is asked whether it is in order.
 TEST_F(GpuToolsTest, AHangOnAHealthyGpuIsTheCandidatesFault) {
   ::setenv("PTXBENCH_CACHE", folder_.path().c_str(), 1);
@@ -127,6 +137,7 @@ TEST_F(GpuToolsTest, AGpuThatIsIllAfterAHangIsQuarantined) {
   EXPECT_THAT(fields.message, testing::HasSubstr("failed its health check and is quarantined: the GPU computed 1"));
   ASSERT_EQ(quarantined_cards().size(), 1u);
   GpuStation station(program_);
+  EXPECT_TRUE(station.ready());
   const auto refused = evaluate_on_gpu(request_, station);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);

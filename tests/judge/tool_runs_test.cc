@@ -81,7 +81,7 @@ EvaluateRequest gemm_request() {
 
 // The three layers of a run on which everything was right.
 Draft good_draft(const EvaluateRequest& request) {
-  Draft draft = *Draft::create(request);
+  Draft draft = *Draft::create(request, "gpu");
   EXPECT_TRUE(draft.accept_build());
   RunOutcome outcome;
   wire::LaunchRecord launch;
@@ -160,7 +160,7 @@ TEST(SanitizerStatus, AVoidCountGivesWayToAnError) {
 
 TEST(SanitizerStatus, AFailedRunKeepsItsWords) {
   EvaluateRequest request = gemm_request();
-  Draft draft = *Draft::create(request);
+  Draft draft = *Draft::create(request, "gpu");
   ASSERT_TRUE(draft.accept_build());
   RunOutcome outcome;
   outcome.sticky_error = 700;
@@ -182,7 +182,7 @@ TEST(SanitizerStatus, AnEvaluationThatEndsBeforeSaysSo) {
   request.audit = true;
   request.build.outcome = BuildEvidence::Outcome::kCompileError;
   request.build.message = "k.cu:3: expected ';'";
-  Draft draft = *Draft::create(request);
+  Draft draft = *Draft::create(request, "gpu");
   EXPECT_FALSE(draft.accept_build());
   ToolRuns(draft, {"/nonexistent", {}, {}, {}}).run({});
   const auto verdict = draft.finish();
@@ -391,9 +391,9 @@ TEST_F(WithTools, AWholeEvaluation) {
 
   request.sanitize = {SanitizerTool::kMemcheck, SanitizerTool::kSynccheck};
   request.audit = true;
-  const auto plans = *plan_runs(Draft::create(request)->problem(), request.definition.extension->families, 77);
+  const auto plans = *plan_runs(Draft::create(request, "gpu")->problem(), request.definition.extension->families, 77);
   const auto with_tools = [&] {
-    Draft draft = *Draft::create(request);
+    Draft draft = *Draft::create(request, "gpu");
     draft.fields() = emulated->fields();
     ToolRuns(draft, device_).run([&]() -> Result<std::vector<HostTensor>> {
       return make_inputs(draft.problem(), plans[0], draft.seed(), 0, 1).tensors;

@@ -69,7 +69,7 @@ bool has_normal(const schema::Definition& definition) {
 
 }  // namespace
 
-Result<Draft> Draft::create(const EvaluateRequest& request) {
+Result<Draft> Draft::create(const EvaluateRequest& request, std::string device) {
   PTXBENCH_TRY(schema::AxisValues axes, schema::resolve_axes(request.definition, request.workload));
   PTXBENCH_TRY(const Problem problem, problem_from(request.definition, axes));
   if (!request.definition.extension->target_families.contains(request.target))
@@ -85,7 +85,9 @@ Result<Draft> Draft::create(const EvaluateRequest& request) {
   } else {
     PTXBENCH_TRY(seed, random_seed());
   }
-  return Draft(request, std::move(axes), problem, seed);
+  Draft draft(request, std::move(axes), problem, seed);
+  draft.fields_.device = std::move(device);
+  return draft;
 }
 
 Draft::Draft(const EvaluateRequest& request, schema::AxisValues axes, const Problem& problem, std::uint64_t seed)
@@ -119,7 +121,6 @@ void Draft::describe() {
   fields_.full_task = !request_.full_task.empty() ? request_.full_task : full.empty() ? definition.name : full;
   fields_.emulator_sized = request_.workload.emulator || !full.empty();
   fields_.target = request_.target;
-  fields_.device = request_.device;
   fields_.rules = request_.rules;
   fields_.timestamp = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   fields_.artifact_hash = request_.build.artifact_hash;

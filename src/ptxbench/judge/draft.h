@@ -18,8 +18,8 @@ namespace ptxbench::judge {
 class Draft {
  public:
   // An Error is the caller's: a definition that the judge has no reference for, a workload that does not fit it, an
-  // unknown target. `request` must outlive the draft.
-  static Result<Draft> create(const EvaluateRequest& request);
+  // unknown target. `request` must outlive the draft. device: VerdictFields::device.
+  static Result<Draft> create(const EvaluateRequest& request, std::string device);
 
   // Compile layer and policy. False when the evaluation ends here.
   bool accept_build();

@@ -118,7 +118,7 @@ Status refuse_tools(const EvaluateRequest& request) {
 
 Result<schema::Verdict> evaluate(const EvaluateRequest& request, const Runner& runner) {
   PTXBENCH_TRY_STATUS(refuse_tools(request));
-  PTXBENCH_TRY(Draft draft, Draft::create(request));
+  PTXBENCH_TRY(Draft draft, Draft::create(request, "emu"));
   try {
     PTXBENCH_TRY_STATUS(Evaluation(runner, draft).run());
     return draft.finish();

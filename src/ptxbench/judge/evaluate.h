@@ -42,7 +42,6 @@ struct EvaluateRequest {
   schema::Workload workload;
   std::string full_task;  // the definition that `definition` stands for, if it is an emulator sibling
   std::string target = "hopper";
-  std::string device = "emu";
   schema::RuleSet rules = schema::RuleSet::kStrict;
   std::optional<std::uint64_t> seed;  // none: from the system's random source
   unsigned threads = 0;               // for references and comparison; 0: one per core

@@ -74,7 +74,6 @@ GpuEvaluation::~GpuEvaluation() {
 Status GpuEvaluation::open() {
   PTXBENCH_TRY(DeviceProcess device, station_.candidate_device(request_.another_follows));
   PTXBENCH_TRY(trusted_, station_.trusted());
-  draft_.fields().device = "gpu: " + device.hello().info.name;
   RunRequest request = request_.run;
   request.artifact = request_.build.library;
   request.arguments = draft_.arguments({});
@@ -298,7 +297,7 @@ Status GpuEvaluation::run() {
 
 Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station) {
   PTXBENCH_TRY_STATUS(check_quarantine(station.card()));
-  PTXBENCH_TRY(Draft draft, Draft::create(request));
+  PTXBENCH_TRY(Draft draft, Draft::create(request, "gpu: " + station.name()));
   try {
     PTXBENCH_TRY_STATUS(GpuEvaluation(station, draft).run());
     return draft.finish();
