@@ -96,6 +96,35 @@ TEST(Trap, WorkLimitAndDeadline) {
   EXPECT_EQ(bench.run(module_with("L: bra L;"), {0, 0}, config).trap->kind, TrapKind::kDeadline);
 }
 
+// With one host thread CTA 0 runs first; with several its fault comes last and is reported all the same.
+TEST(Trap, TheFirstCtaInOrderIsReported) {
+  const std::string body =
+      ".reg .u32 %c, %n; .reg .pred %p;\nmov.u32 %c, %ctaid.x; mov.u32 %n, 3000;\nsetp.ne.u32 %p, %c, 0; @%p bra T;\n"
+      "L: sub.u32 %n, %n, 1; setp.ne.u32 %p, %n, 0; @%p bra L;\nT: trap;";
+  for (const unsigned workers : {1u, 2u, 4u}) {
+    Bench bench(workers);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const auto result = bench.run(module_with(body), {0, 0}, threads(32, 8));
+      ASSERT_TRUE(result.trap.has_value());
+      EXPECT_EQ(result.trap->kind, TrapKind::kTrapInstruction);
+      EXPECT_EQ(result.trap->cta.x, 0u) << workers << " workers, launch " << repeat;
+    }
+  }
+}
+
+// CTAs before it that never end, perhaps because they wait for it, are not waited for.
+TEST(Trap, AFaultEndsALaunchWhoseOtherCtasSpin) {
+  Bench bench(2);
+  LaunchConfig config = threads(32, 2);
+  config.work_limit = ~0ull;
+  const auto result = bench.run(
+      module_with(".reg .u32 %c; .reg .pred %p;\nmov.u32 %c, %ctaid.x; setp.eq.u32 %p, %c, 0;\nL: @%p bra L;\ntrap;"),
+      {0, 0}, config);
+  ASSERT_TRUE(result.trap.has_value());
+  EXPECT_EQ(result.trap->kind, TrapKind::kTrapInstruction);
+  EXPECT_EQ(result.trap->cta.x, 1u);
+}
+
 TEST(Trap, TrapInstructionAndUnsupportedForms) {
   Bench bench;
   EXPECT_EQ(bench.run(module_with("trap;"), {0, 0}, threads(1)).trap->kind, TrapKind::kTrapInstruction);

@@ -93,6 +93,7 @@ struct Cta {
 
 struct Cluster {
   Worker* worker = nullptr;
+  std::uint64_t index = 0;  // in the order of the grid, x first
   std::vector<std::unique_ptr<Cta>> ctas;
   ClusterBarrier barrier;
   std::uint32_t live_threads = 0;

@@ -231,7 +231,7 @@ LaunchResult run_launch(DeviceMemory& memory, const Program& program, const Laun
       } catch (...) {  // an error of ours: rethrown below, on the caller's thread
         const std::lock_guard lock(failure_mutex);
         failure = std::current_exception();
-        launch.stop = true;
+        launch.end = 0;
       }
     };
     std::vector<std::jthread> threads;

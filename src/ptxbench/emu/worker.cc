@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kPollsPerAdmission =
     64;  // turns that ended in polling, before another cluster is made resident
+constexpr std::uint64_t kWorkAfterTrap = 1'000'000;  // thread instructions
 constexpr std::size_t kPrintfLimit = std::size_t{1} << 20;
 constexpr int kPoison = 0xff;
 
@@ -51,29 +52,36 @@ Worker::Worker(LaunchState& state)
     : launch(state), counters(state.program->ops.size()), ranges(state.program->ops.size()) {}
 
 void Worker::run() {
-  try {
-    bool want_more = true;
-    while (!launch.stop.load(std::memory_order_relaxed)) {
-      if (want_more && resident.size() < launch.resident_per_worker) admit();
-      if (resident.empty()) return;
-      want_more = false;
-      for (std::size_t i = 0; i < resident.size(); ++i) {
-        Cluster& cluster = *resident[i];
-        if (cluster.pass()) {
-          if (cluster.polls >= kPollsPerAdmission) {
-            cluster.polls = 0;
-            want_more = true;
-          }
-        } else {
-          spare.push_back(std::move(resident[i]));
-          resident.erase(resident.begin() + std::ptrdiff_t(i--));
+  bool want_more = true;
+  while (true) {
+    if (want_more && resident.size() < launch.resident_per_worker) admit();
+    if (resident.empty()) return;
+    want_more = false;
+    for (std::size_t i = 0; i < resident.size(); ++i) {
+      Cluster& cluster = *resident[i];
+      if (pass(cluster)) {
+        if (cluster.polls >= kPollsPerAdmission) {
+          cluster.polls = 0;
           want_more = true;
         }
-        check_limits();
+      } else {
+        spare.push_back(std::move(resident[i]));
+        resident.erase(resident.begin() + std::ptrdiff_t(i--));
+        want_more = true;
       }
     }
+  }
+}
+
+bool Worker::pass(Cluster& cluster) {
+  if (cluster.index >= launch.end.load(std::memory_order_relaxed)) return false;
+  try {
+    const bool goes_on = cluster.pass();
+    check_limits();
+    return goes_on;
   } catch (const TrapSignal& signal) {
-    report(signal);
+    report(signal, cluster.index);
+    return false;
   }
 }
 
@@ -81,9 +89,9 @@ void Worker::check_limits() {
   const std::uint64_t total = launch.work.fetch_add(work, std::memory_order_relaxed) + work;
   clock += work + 1;
   work = 0;
-  if (launch.work_limit != 0 && total > launch.work_limit)
-    trap(TrapKind::kWorkLimit, 0,
-         fmt::format("the launch executed more than {} thread instructions", launch.work_limit),
+  const std::uint64_t limit = launch.work_limit.load(std::memory_order_relaxed);
+  if (limit != 0 && total > limit)
+    trap(TrapKind::kWorkLimit, 0, fmt::format("the launch executed more than {} thread instructions", limit),
          "an endless loop, or far more work than the task needs; the instruction shown is where a warp happened to be");
   if (launch.deadline && std::chrono::steady_clock::now() > *launch.deadline)
     trap(TrapKind::kDeadline, 0, "the launch did not end before its deadline",
@@ -92,7 +100,7 @@ void Worker::check_limits() {
 
 bool Worker::admit() {
   const std::uint64_t count = launch.grid_in_clusters.count();
-  if (launch.next_cluster.load(std::memory_order_relaxed) >= count) return false;
+  if (launch.next_cluster.load(std::memory_order_relaxed) >= std::min(count, launch.end.load())) return false;
   const std::uint64_t index = launch.next_cluster.fetch_add(1);
   if (index >= count) return false;
   std::unique_ptr<Cluster> cluster;
@@ -110,6 +118,7 @@ bool Worker::admit() {
 void Worker::start(Cluster& cluster, std::uint64_t index) {
   const Program& program = *launch.program;
   cluster.worker = this;
+  cluster.index = index;
   cluster.id = unflatten(index, launch.grid_in_clusters);
   cluster.barrier = {};
   cluster.idle_stalls = cluster.polls = 0;
@@ -171,9 +180,14 @@ void Worker::start_warp(Warp& warp, Cta& cta, std::uint32_t index) {
   warp.start(0, lanes);
 }
 
-void Worker::report(const TrapSignal& signal) {
+void Worker::report(const TrapSignal& signal, std::uint64_t cluster) {
   const std::lock_guard lock(launch.mutex);
-  if (launch.trap) return;  // another worker was first
+  const bool limit = signal.kind == TrapKind::kWorkLimit || signal.kind == TrapKind::kDeadline;
+  const std::uint64_t end = launch.end.exchange(limit ? 0 : std::min(cluster, launch.end.load()));
+  if (launch.trap && (limit || cluster > end)) return;
+  // As much again as all did until now: clusters that do alike come to the same place, and one that waits for what is given
+  // up, or that never ends, does not hold the launch.
+  if (!launch.trap) launch.work_limit = 2 * launch.work + kWorkAfterTrap;
   Trap trap;
   trap.kind = signal.kind;
   trap.message = signal.message;
@@ -191,7 +205,6 @@ void Worker::report(const TrapSignal& signal) {
     trap.warp = running->index;
   }
   launch.trap = std::move(trap);
-  launch.stop = true;
 }
 
 }  // namespace ptxbench::emu

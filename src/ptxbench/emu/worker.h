@@ -34,8 +34,8 @@ struct LaunchState {
   std::uint32_t shared_bytes = 0, dynamic_shared = 0;
   Schedule schedule = Schedule::kLatest;
   bool explicit_cluster = false;
-  std::vector<std::byte> params;  // 16 spare bytes at the end
-  std::uint64_t work_limit = 0;
+  std::vector<std::byte> params;             // 16 spare bytes at the end
+  std::atomic<std::uint64_t> work_limit{0};  // 0: none
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::uint32_t registers_per_thread = 0;  // at launch
   std::size_t resident_per_worker = 1;
@@ -44,7 +44,9 @@ struct LaunchState {
 
   std::atomic<std::uint64_t> next_cluster{0};
   std::atomic<std::uint64_t> work{0};
-  std::atomic<bool> stop{false};
+  // Clusters from this one on are given up. A broken rule gives up the clusters behind it; those before it go on, since the
+  // first in order is the one to report, whichever worker came first.
+  std::atomic<std::uint64_t> end{~std::uint64_t{0}};
   std::mutex mutex;  // trap, printf
   std::optional<Trap> trap;
   std::string printf_output;
@@ -70,14 +72,15 @@ struct Worker {
   Warp* running = nullptr;                      // for the trap report
 
   Worker(LaunchState& state);
-  void run();  // until the grid is done or the launch stops; reports its trap to the launch
+  void run();  // until the grid is done or the launch ends; reports its traps to the launch
 
  private:
   bool admit();
   void start(Cluster& cluster, std::uint64_t index);
   void start_warp(Warp& warp, Cta& cta, std::uint32_t index);
+  bool pass(Cluster& cluster);  // false: the cluster is no longer resident
   void check_limits();
-  void report(const struct TrapSignal& signal);
+  void report(const struct TrapSignal& signal, std::uint64_t cluster);
 };
 
 }  // namespace ptxbench::emu
