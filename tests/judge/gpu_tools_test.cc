@@ -10,6 +10,7 @@
 #include "ptxbench/judge/evaluate_gpu.h"
 #include "ptxbench/judge/quarantine.h"
 #include "ptxbench/judge/suite.h"
+#include "ptxbench/judge/turn.h"
 
 namespace ptxbench::judge {
 namespace {
@@ -144,6 +145,24 @@ TEST_F(GpuToolsTest, AGpuThatIsIllAfterAHangIsQuarantined) {
   EXPECT_THAT(refused.error().hint, testing::HasSubstr("ptxbench doctor --clear-quarantine"));
   EXPECT_EQ(clear_quarantine(), 1);
   EXPECT_TRUE(check_quarantine(station.card()));
+}
+
+// Another process's evaluation on the same card is waited for: each would be in the other's times.
+TEST_F(GpuToolsTest, EvaluationsTakeTurns) {
+  ::setenv("PTXBENCH_CACHE", folder_.path().c_str(), 1);
+  GpuStation station(program_);
+  ASSERT_TRUE(station.ready());
+  std::optional<UniqueFd> other = *take_turn(station.card(), {});
+  std::vector<std::string> said;
+  request_.progress = [&](std::string_view what) {
+    said.emplace_back(what);
+    other.reset();
+  };
+  const auto verdict = evaluate_on_gpu(request_, station);
+  ASSERT_TRUE(verdict) << verdict.error().format();
+  EXPECT_EQ(verdict->fields().correct.state, schema::LayerState::kPassed);
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said.front(), "waiting for another evaluation on this GPU");
 }
 
 }  // namespace

@@ -1,17 +1,14 @@
 #include "ptxbench/agent/run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <set>
 #include <thread>
 
 #include "ptxbench/agent/export.h"
 #include "ptxbench/base/file.h"
+#include "ptxbench/base/file_lock.h"
 
 namespace ptxbench::agent {
 namespace {
@@ -161,14 +158,11 @@ Result<RunPlan> reopen_run(const fs::path& folder, const PackSet& packs) {
 
 Result<UniqueFd> lock_run(const fs::path& folder) {
   PTXBENCH_TRY_STATUS(make_folder(folder));
-  const fs::path file = folder / "lock";
-  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  PTXBENCH_TRY(std::optional<UniqueFd> fd, try_lock_file(folder / "lock", LockKind::kExclusive));
   if (!fd)
-    return fail(ErrorKind::kUnavailable, fmt::format("cannot open '{}': {}", file.string(), std::strerror(errno)));
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("'{}' is in use by another ptxbench run", folder.string()),
                 "wait for it, or end it");
-  return fd;
+  return std::move(*fd);
 }
 
 bool RunResult::complete() const {

@@ -13,6 +13,7 @@
 #include "ptxbench/judge/quarantine.h"
 #include "ptxbench/judge/timed_calls.h"
 #include "ptxbench/judge/tool_runs.h"
+#include "ptxbench/judge/turn.h"
 #include "ptxbench/toolchain/build.h"
 
 namespace ptxbench::judge {
@@ -296,6 +297,9 @@ Status GpuEvaluation::run() {
 }  // namespace
 
 Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station) {
+  PTXBENCH_TRY(const UniqueFd turn, take_turn(station.card(), [&] {
+                 if (request.progress) request.progress("waiting for another evaluation on this GPU");
+               }));
   PTXBENCH_TRY_STATUS(check_quarantine(station.card()));
   PTXBENCH_TRY(Draft draft, Draft::create(request, "gpu: " + station.name()));
   try {

@@ -10,8 +10,8 @@
 
 namespace ptxbench::judge {
 
-// As evaluate(); after station.ready(). A GPU that is ill after a hang is quarantined (quarantine.h): later calls fail with
-// kUnavailable until that is lifted.
+// As evaluate(); after station.ready(). Evaluations of other processes on the same GPU are waited for. A GPU that is ill
+// after a hang is quarantined (quarantine.h): later calls fail with kUnavailable until that is lifted.
 Result<schema::Verdict> evaluate_on_gpu(const EvaluateRequest& request, GpuStation& station);
 
 }  // namespace ptxbench::judge

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "ptxbench/base/file.h"
+#include "ptxbench/base/file_lock.h"
 #include "ptxbench/base/hash.h"
 
 namespace ptxbench::toolchain {
@@ -24,19 +24,17 @@ namespace {
 
 constexpr const char* kFiles[] = {"kernel.cu", "kernel.so", "kernel.ptx", "kernel.cubin"};
 constexpr std::string_view kPassing = ".new.";
+constexpr const char* kOtherFolder = "name a writable folder in PTXBENCH_CACHE";
 
 tl::unexpected<Error> fail_errno(std::string doing) {
   const int code = errno;
   return fail(ErrorKind::kUnavailable, fmt::format("cannot {}: {}", doing, std::strerror(code)),
-              code == ENOSPC ? "free some disk space, or name another folder in PTXBENCH_CACHE"
-                             : "name a writable folder in PTXBENCH_CACHE");
+              code == ENOSPC ? "free some disk space, or name another folder in PTXBENCH_CACHE" : kOtherFolder);
 }
 
-Result<UniqueFd> lock(const fs::path& path, int operation) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!fd) return fail_errno(fmt::format("open '{}'", path.string()));
-  while (::flock(fd.get(), operation) != 0)
-    if (errno != EINTR) return fail_errno(fmt::format("lock '{}'", path.string()));
+Result<UniqueFd> lock(const fs::path& path, LockKind kind) {
+  auto fd = lock_file(path, kind);
+  if (!fd) fd.error().hint = kOtherFolder;
   return fd;
 }
 
@@ -86,7 +84,7 @@ Result<ArtifactCache> ArtifactCache::open(const fs::path& folder) {
 }
 
 std::optional<CachedArtifact> ArtifactCache::find(const std::string& hash) const {
-  auto use = lock(lock_path(hash, ".use"), LOCK_SH);
+  auto use = lock(lock_path(hash, ".use"), LockKind::kShared);
   if (!use) return std::nullopt;
   const fs::path folder = artifacts() / hash;
   const auto text = read_file(folder / "artifact.json", 1 << 20);
@@ -101,7 +99,7 @@ std::optional<CachedArtifact> ArtifactCache::find(const std::string& hash) const
 }
 
 Result<UniqueFd> ArtifactCache::lock_for_build(const std::string& hash) const {
-  return lock(lock_path(hash, ".build"), LOCK_EX);
+  return lock(lock_path(hash, ".build"), LockKind::kExclusive);
 }
 
 Result<CachedArtifact> ArtifactCache::publish(const schema::Artifact& record, const fs::path& from) const {
@@ -119,7 +117,7 @@ Result<CachedArtifact> ArtifactCache::publish(const schema::Artifact& record, co
     return fail(std::move(filled).error());
   }
   const fs::path target = artifacts() / record.hash;
-  auto use = lock(lock_path(record.hash, ".use"), LOCK_SH);
+  auto use = lock(lock_path(record.hash, ".use"), LockKind::kShared);
   Status moved = use ? Status() : Status(fail(use.error()));
   // An older artifact of this hash (a rebuild was asked for) gives way.
   if (moved && fs::exists(target, ignored)) moved = remove(target);
@@ -174,8 +172,8 @@ void ArtifactCache::evict(std::uint64_t max_bytes, const std::string& keep) cons
     if (total <= max_bytes) return;
     const std::string hash = entry.path.filename().string();
     if (hash == keep) continue;
-    const auto alone = lock(lock_path(hash, ".use"), LOCK_EX | LOCK_NB);
-    if (!alone) continue;
+    const auto alone = try_lock_file(lock_path(hash, ".use"), LockKind::kExclusive);
+    if (!alone || !*alone) continue;
     if (remove(entry.path)) total -= entry.bytes;
   }
 }
