@@ -44,6 +44,18 @@ class Help(unittest.TestCase):
             self.assertEqual(run.stdout, "")
             self.assertNotEqual(run.stderr, "")
 
+    def test_output_that_cannot_be_written_is_no_success(self):
+        for command in (["tasks", "--json"], ["--version"]):
+            with open("/dev/full", "w") as full:
+                end = subprocess.run([PTXBENCH, *command], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(end.returncode, 3, end.stderr)
+            self.assertIn("error: cannot write the output: No space left on device", end.stderr)
+        # A reader that has seen enough is told nothing: `ptxbench tasks | head`.
+        reader, writer = os.pipe()
+        os.close(reader)
+        end = subprocess.run([PTXBENCH, "tasks", "--json"], stdout=writer, stderr=subprocess.PIPE, text=True)
+        os.close(writer)
+        self.assertEqual((end.returncode, end.stderr), (3, ""))
 
     def test_tools_of_a_gpu_are_refused_on_the_emulator(self):
         for option in (("--sanitize", "memcheck,synccheck"), ("--audit",)):

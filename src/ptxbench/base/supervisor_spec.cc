@@ -53,8 +53,10 @@ bool read_enum(std::string_view value, Enum& result) {
 }
 
 tl::unexpected<Error> malformed() {
-  return fail(ErrorKind::kProtocol, "the supervisor and this program do not understand each other",
-              "install ptxbench and ptxbench-supervisor from the same build");
+  return fail(
+      ErrorKind::kProtocol, "the supervisor and this program do not understand each other",
+      "install ptxbench and ptxbench-supervisor from the same build; a profiler around ptxbench comes between them "
+      "as well: ptxbench eval --audit and --sanitize start such tools where they belong");
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "ptxbench/base/check.h"
 #include "ptxbench/base/file.h"
@@ -46,6 +49,18 @@ int run(int argc, char** argv) {
   return exit_code;
 }
 
+// What was to be said was not. Silent where nobody listens any more (`ptxbench tasks | head`).
+int cannot_write(const std::error_code& why) {
+  if (why != std::errc::broken_pipe)
+    fmt::print(stderr, "ptxbench: error: cannot write the output: {}\n", why.message());
+  return ptxbench::cli::kExitInfrastructure;
+}
+
+int internal_error(const std::exception& error) {
+  fmt::print(stderr, "ptxbench: internal error: {}\n  hint: please report this with the command line\n", error.what());
+  return ptxbench::cli::kExitInfrastructure;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -53,10 +68,12 @@ int main(int argc, char** argv) {
   ptxbench::exit_cleanly_on_signals();
   ptxbench::remove_stale_temp_dirs();
   try {
-    return run(argc, argv);
+    const int exit_code = run(argc, argv);
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;  // some write()s failed before the last
+    return written ? exit_code : cannot_write({errno, std::generic_category()});
+  } catch (const std::system_error& error) {
+    return std::ferror(stdout) != 0 ? cannot_write(error.code()) : internal_error(error);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ptxbench: internal error: {}\n  hint: please report this with the command line\n",
-               error.what());
-    return ptxbench::cli::kExitInfrastructure;
+    return internal_error(error);
   }
 }
