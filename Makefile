@@ -27,8 +27,9 @@ test:   ## all tests (the dev preset: warnings are errors)
 	@$(STEP) --show "check layers and format" scripts/check
 	@$(STEP) --show "tests" scripts/run_tests dev
 
-bench:  build  ## whole-process figures of the emulator
+bench:  build  ## whole-process figures of the emulator and of reports
 	@$(STEP) --show "bench" scripts/bench $(BUILD)
+	@$(STEP) --show "bench of reports" bench/report_bench.py $(BUILD)
 
 dist:   build  ## one archive that runs on other machines: dist/ptxbench-VERSION-linux-x86_64.tar.gz
 	@$(STEP) --show "pack" scripts/dist $(BUILD)

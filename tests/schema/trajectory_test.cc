@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ptxbench/base/file.h"
+#include "ptxbench/schema/quick_json.h"
 #include "ptxbench/schema/run_folder.h"
 
 namespace ptxbench::schema {
@@ -63,6 +66,63 @@ TEST(Events, WhatIsUnknownIsRefused) {
   EXPECT_THAT(event_from_json(R"({"event":"start","schema":"ptxbench.events.v9","id":"","at":""})").error().format(),
               HasSubstr("expected 'ptxbench.events.v1'"));
   EXPECT_FALSE(event_from_json("[]"));
+}
+
+// Every kind of field of a record is read quickly, and as the strict reader reads it.
+TEST(Events, QuicklyReadAreTheSame) {
+  JudgedEvent full = judged();
+  VerdictFields fields = full.verdicts[0].fields();
+  fields.axes = {{"M", 128}, {"K", -1}};
+  fields.phases = {{"inputs", 0.1}, {"candidate", 3}};
+  fields.compile.kernels = {{"k", 168, 0, 0, 0, 0}};
+  fields.comparison = DeviceComparison{};
+  fields.comparison->outputs = {{"C", std::nan(""), -HUGE_VAL, HUGE_VAL}};
+  full.verdicts = {*Verdict::create(fields)};
+  simdjson::dom::parser parser;
+  for (const Event& event :
+       {Event(StartEvent{"001", "t"}), Event(RequestEvent{1, "h", 2, 1LL << 40, 0.5, "t"}), Event(reply()), Event(full),
+        Event(SuspendEvent{"budget", "x", "t"}), Event(FinishEvent{FinishReason::kTurnsUsed, "", "t"})}) {
+    const simdjson::padded_string line(to_json(event));
+    const auto quick = quick_event(parser.parse(line), std::string::npos);
+    ASSERT_TRUE(quick) << line;
+    EXPECT_EQ(to_json(*quick), to_json(event));
+  }
+}
+
+// The quick reader gives up where the strict one has to look: on other orders, and on what is wrong.
+TEST(Events, NotReadQuickly) {
+  const auto quick = [](std::string_view text) {
+    simdjson::dom::parser parser;
+    const simdjson::padded_string padded(text);
+    return quick_event(parser.parse(padded), std::string::npos).has_value();
+  };
+  EXPECT_TRUE(quick(R"({"event":"suspend","reason":"","detail":"","at":""})"));
+  EXPECT_FALSE(quick(R"({"event":"suspend","detail":"","reason":"","at":""})"));
+  EXPECT_FALSE(quick(R"({"event":"suspend","reason":"","detail":"","at":"","at":""})"));
+  EXPECT_FALSE(quick(R"({"event":"suspend","reason":"","detail":"","at":"","more":1})"));
+  EXPECT_FALSE(quick(R"({"event":"suspend","reason":"","detail":""})"));
+  EXPECT_FALSE(quick(R"({"event":"suspend","reason":1,"detail":"","at":""})"));
+  EXPECT_FALSE(quick(R"({"event":"start","schema":"ptxbench.events.v9","id":"","at":""})"));
+  EXPECT_FALSE(quick(R"({"event":"finish","reason":"bored","detail":"","at":""})"));
+  EXPECT_FALSE(quick("[]"));
+  std::string contradiction = to_json(Event(judged()));
+  const std::string status = "\"COMPILE_ERROR\"";
+  EXPECT_TRUE(quick(contradiction));
+  EXPECT_FALSE(quick(contradiction.replace(contradiction.find(status), status.size(), "\"PASSED\"")));
+}
+
+TEST(Events, BeginningsOfTexts) {
+  const TempDir folder = std::move(*TempDir::create());
+  ReplyEvent long_reply = reply();
+  long_reply.text = std::string(64, 'a') + "b";
+  const std::string swapped = R"({"event":"suspend","detail":"","reason":"r","at":""})";
+  ASSERT_TRUE(write_file_atomic(folder.path() / "e.jsonl", to_json(Event(long_reply)) + "\n" + swapped + "\n"));
+  const auto whole = read_events(folder.path() / "e.jsonl");
+  const auto begun = read_events(folder.path() / "e.jsonl", Texts::kBeginnings);
+  ASSERT_TRUE(whole && begun);
+  EXPECT_EQ(std::get<ReplyEvent>(whole->events[0]).text, long_reply.text);
+  EXPECT_EQ(std::get<ReplyEvent>(begun->events[0]).text, std::string(64, 'a'));
+  EXPECT_EQ(std::get<SuspendEvent>(begun->events[1]).reason, "r");
 }
 
 TEST(Events, AnUnfinishedLastLineIsLeftOut) {

@@ -81,8 +81,8 @@ class Loop {
 
   Status read_log() {
     const std::filesystem::path file = schema::trajectory_folder(shared_.folder, plan_.id) / "events.jsonl";
-    PTXBENCH_TRY(const schema::EventLog log, schema::read_events(file));
-    PTXBENCH_TRY(state_, schema::assemble(plan_, log.events, file.string()));
+    PTXBENCH_TRY(schema::EventLog log, schema::read_events(file));
+    PTXBENCH_TRY(state_, schema::assemble(plan_, std::move(log.events), file.string()));
     log_bytes_ = log.whole_bytes;
     return {};
   }

@@ -4,10 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/schema/page_data.h"
+#include "ptxbench/schema/run_folder.h"
 
 namespace ptxbench::report {
 namespace fs = std::filesystem;
@@ -76,56 +80,95 @@ schema::TurnRecord record_of(const schema::Turn& turn, std::uint32_t trajectory,
   return record;
 }
 
-}  // namespace
+// What a report keeps of a trajectory; its texts are gone.
+struct Counted {
+  std::vector<schema::TurnRecord> turns;
+  bool open = false;
+  std::optional<Location> cut_line;
+};
 
-schema::Observations observe(const schema::Run& run) {
+Result<Counted> count(const fs::path& folder, const schema::TrajectoryPlan& plan, std::uint32_t number) {
+  PTXBENCH_TRY(const schema::LoadedTrajectory loaded,
+               schema::load_trajectory(folder, plan, schema::Texts::kBeginnings));
+  Counted counted{{}, !loaded.trajectory.finish, loaded.cut_line};
+  for (const schema::Turn& turn : loaded.trajectory.turns)
+    counted.turns.push_back(record_of(turn, number, plan.workloads.size()));
+  return counted;
+}
+
+// Every trajectory of the plan, on all cores: reading the logs is nearly all of a report's work. The first error is that of
+// the first trajectory in the plan's order, as if they had been read one by one.
+Result<std::vector<Counted>> count_all(const fs::path& folder, const std::vector<schema::TrajectoryPlan>& plans) {
+  std::vector<Counted> counted(plans.size());
+  std::map<std::size_t, Error> errors;
+  std::mutex mutex;
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t t = 0; (t = next++) < plans.size();) {
+      Result<Counted> one = count(folder, plans[t], static_cast<std::uint32_t>(t));
+      if (one) {
+        counted[t] = std::move(*one);
+        continue;
+      }
+      const std::lock_guard lock(mutex);
+      errors.emplace(t, std::move(one.error()));
+      next = plans.size();
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
+    work();
+  }
+  if (!errors.empty()) return fail(std::move(errors.begin()->second));
+  return counted;
+}
+
+schema::Cell cell_of(const schema::RunManifest& manifest, const schema::TrajectoryPlan& plan, const std::string& run) {
+  const auto& models = manifest.models;
+  const auto model =
+      std::find_if(models.begin(), models.end(), [&](const auto& one) { return one.name == plan.model; });
+  return {run,
+          plan.model,
+          plan.target,
+          plan.task,
+          fmt::format("{}", fmt::join(plan.workloads, "+")),
+          "cuda",
+          "",
+          "",
+          model != models.end() && model->recording};
+}
+
+Status load_run_folder(const fs::path& folder, std::vector<schema::Observations>& parts, Loaded& loaded) {
+  PTXBENCH_TRY(schema::RunManifest manifest, schema::load_manifest(folder));
+  PTXBENCH_TRY(std::vector<Counted> counted, count_all(folder, manifest.trajectories));
   schema::Observations data;
-  const std::string name = fs::absolute(run.folder).lexically_normal().filename().empty()
-                               ? fs::absolute(run.folder).lexically_normal().parent_path().filename().string()
-                               : fs::absolute(run.folder).lexically_normal().filename().string();
-  data.source = fmt::format("run folder {}", run.folder.string());
-  for (const schema::Trajectory& trajectory : run.trajectories) {
-    const schema::TrajectoryPlan& plan = trajectory.plan;
-    const auto& models = run.manifest.models;
-    const auto model =
-        std::find_if(models.begin(), models.end(), [&](const auto& one) { return one.name == plan.model; });
-    const schema::Cell cell{name,
-                            plan.model,
-                            plan.target,
-                            plan.task,
-                            fmt::format("{}", fmt::join(plan.workloads, "+")),
-                            "cuda",
-                            "",
-                            "",
-                            model != models.end() && model->recording};
+  data.source = fmt::format("run folder {}", folder.string());
+  const fs::path whole = fs::absolute(folder / "").lexically_normal();  // ends in a slash, however it was named
+  const std::string name = whole.parent_path().filename().string();
+  std::size_t open = 0;
+  for (std::size_t t = 0; t < counted.size(); ++t) {
+    const schema::TrajectoryPlan& plan = manifest.trajectories[t];
+    const schema::Cell cell = cell_of(manifest, plan, name);
     const auto place = std::find(data.cells.begin(), data.cells.end(), cell);
     const auto index = static_cast<std::uint32_t>(place - data.cells.begin());
     if (place == data.cells.end()) data.cells.push_back(cell);
-    const auto number = static_cast<std::uint32_t>(data.trajectories.size());
-    data.trajectories.push_back({plan.id, index, plan.pack, run.manifest.experiment.turns, !trajectory.finish});
-    for (const schema::Turn& turn : trajectory.turns)
-      data.turns.push_back(record_of(turn, number, plan.workloads.size()));
+    data.trajectories.push_back({plan.id, index, plan.pack, manifest.experiment.turns, counted[t].open});
+    data.turns.insert(data.turns.end(), counted[t].turns.begin(), counted[t].turns.end());
+    open += counted[t].open;
+    loaded.details.emplace_back([folder, plan]() -> Result<std::string> {
+      PTXBENCH_TRY(const schema::LoadedTrajectory read, schema::load_trajectory(folder, plan));
+      return schema::to_json(schema::transcript_of(read.trajectory));
+    });
   }
-  const auto open = std::count_if(run.trajectories.begin(), run.trajectories.end(),
-                                  [](const schema::Trajectory& one) { return !one.finish; });
   if (open > 0)
     data.notes.push_back(fmt::format("{}: {} of {} trajectories are not over; their missing turns are not known", name,
-                                     open, run.trajectories.size()));
-  for (const Location& line : run.cut_lines)
-    data.notes.push_back(
-        fmt::format("{}:{}: the line is cut off, expected a newline at its end; it is left out", line.file, line.line));
-  return data;
-}
-
-namespace {
-
-Status load_run_folder(const fs::path& folder, std::vector<schema::Observations>& parts, Loaded& loaded) {
-  PTXBENCH_TRY(schema::Run read, schema::load_run(folder));
-  const auto run = std::make_shared<const schema::Run>(std::move(read));
-  parts.push_back(observe(*run));
-  for (std::size_t t = 0; t < run->trajectories.size(); ++t)
-    loaded.details.emplace_back(
-        [run, t]() -> Result<std::string> { return schema::to_json(schema::transcript_of(run->trajectories[t])); });
+                                     open, counted.size()));
+  for (const Counted& one : counted)
+    if (one.cut_line)
+      data.notes.push_back(fmt::format("{}:{}: the line is cut off, expected a newline at its end; it is left out",
+                                       one.cut_line->file, one.cut_line->line));
+  parts.push_back(std::move(data));
   return {};
 }
 

@@ -12,16 +12,16 @@
 
 namespace ptxbench::report {
 
-// A turn's layers hold when they hold on every workload. Where judging ended before a layer could say (the machine failed,
-// or an earlier workload ended it), that layer is not known.
-schema::Observations observe(const schema::Run& run);
-
 // The text of a trajectory's transcript (schema/transcript.h), made or read when it is asked for. Empty: nothing is known
 // but the counts.
 using DetailSource = std::function<Result<std::string>()>;
 
 // Folders of either kind, joined in the order in which they are named: run folders (run.json) and imported observations
-// (observations.json). kNotFound names a folder that is neither.
+// (observations.json). kNotFound names a folder that is neither. A run folder's logs are read on all cores, and its texts
+// again when details are asked for: a run of 100,000 turns has gigabytes of them.
+//
+// A turn's layers hold when they hold on every workload. Where judging ended before a layer could say (the machine failed,
+// or an earlier workload ended it), that layer is not known.
 struct Loaded {
   schema::Observations observations;
   std::vector<DetailSource> details;  // one per trajectory

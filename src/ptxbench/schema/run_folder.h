@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,18 @@ Result<Run> load_run(const std::filesystem::path& folder);
 
 std::filesystem::path trajectory_folder(const std::filesystem::path& run, const std::string& id);
 
+Result<RunManifest> load_manifest(const std::filesystem::path& run);
+
+// A report of 100,000 turns needs no kernels, answers and logs: of texts, the first 64 bytes are enough for it.
+enum class Texts { kWhole, kBeginnings };
+
+struct LoadedTrajectory {
+  Trajectory trajectory;
+  std::optional<Location> cut_line;  // Run::cut_lines
+};
+Result<LoadedTrajectory> load_trajectory(const std::filesystem::path& run, const TrajectoryPlan& plan,
+                                         Texts texts = Texts::kWhole);
+
 // The text of a prompt file, checked against its name.
 Result<std::string> load_prompt(const std::filesystem::path& run, const std::string& sha256);
 
@@ -36,6 +49,7 @@ struct EventLog {
   std::uint64_t whole_bytes = 0;
   bool cut = false;  // there was such a line
 };
-Result<EventLog> read_events(const std::filesystem::path& file);  // a file that is not there: no events
+Result<EventLog> read_events(const std::filesystem::path& file,
+                             Texts texts = Texts::kWhole);  // a file that is not there: no events
 
 }  // namespace ptxbench::schema

@@ -29,10 +29,10 @@ class Assembler {
   explicit Assembler(Trajectory& into) : into_(into) {}
 
   // Empty when the event fits, else what is wrong with it.
-  std::string take(const Event& event) {
+  std::string take(Event&& event) {
     if (into_.finish) return "an event after the finish";
     into_.suspended.reset();
-    return std::visit([this](const auto& record) { return add(record); }, event);
+    return std::visit([this](auto& record) { return add(std::move(record)); }, event);
   }
   // A request that is still open at the end was in flight.
   void close() {
@@ -51,21 +51,21 @@ class Assembler {
     request_.reset();
   }
 
-  std::string add(const StartEvent& event) {
+  std::string add(StartEvent&& event) {
     if (started_) return "a second start";
     started_ = true;
     if (event.id != into_.plan.id)
       return fmt::format("the log of trajectory '{}', expected '{}'", event.id, into_.plan.id);
     return "";
   }
-  std::string add(const RequestEvent& event) {
+  std::string add(RequestEvent&& event) {
     if (!started_) return "a request before the start";
     if (into_.open_reply) return "a request, though the last reply is not judged yet";
     if (request_) lose();
-    request_ = event;
-    return wrong_turn(event.turn);
+    request_ = std::move(event);
+    return wrong_turn(request_->turn);
   }
-  std::string add(const ReplyEvent& event) {
+  std::string add(ReplyEvent&& event) {
     if (!request_) return "a reply that nobody asked for";
     request_.reset();
     if (event.cost_usd)
@@ -73,27 +73,29 @@ class Assembler {
     else
       ++into_.unpriced_replies;
     into_.cost_is_lower_bound |= event.cost_is_lower_bound;
+    std::string wrong = wrong_turn(event.turn);
     if (event.is_turn)
-      into_.open_reply = event;
+      into_.open_reply = std::move(event);
     else
       ++into_.failed_requests;
-    return wrong_turn(event.turn);
+    return wrong;
   }
-  std::string add(const JudgedEvent& event) {
+  std::string add(JudgedEvent&& event) {
     if (!into_.open_reply) return "a judgement without a reply";
-    const std::string wrong = wrong_turn(event.turn);
-    into_.turns.push_back({event.turn, std::move(*into_.open_reply), event});
+    std::string wrong = wrong_turn(event.turn);
+    const int turn = event.turn;
+    into_.turns.push_back({turn, std::move(*into_.open_reply), std::move(event)});
     into_.open_reply.reset();
     return wrong;
   }
-  std::string add(const SuspendEvent& event) {
+  std::string add(SuspendEvent&& event) {
     if (!started_) return "a suspension before the start";
-    into_.suspended = event;
+    into_.suspended = std::move(event);
     return "";
   }
-  std::string add(const FinishEvent& event) {
+  std::string add(FinishEvent&& event) {
     if (!started_) return "a finish before the start";
-    into_.finish = event;
+    into_.finish = std::move(event);
     return "";
   }
 
@@ -104,15 +106,14 @@ class Assembler {
 
 }  // namespace
 
-Result<Trajectory> assemble(const TrajectoryPlan& plan, const std::vector<Event>& events,
-                            const std::string& file_name) {
+Result<Trajectory> assemble(const TrajectoryPlan& plan, std::vector<Event> events, const std::string& file_name) {
   Trajectory trajectory;
   trajectory.plan = plan;
   Assembler assembler(trajectory);
   int line = 0;
-  for (const Event& event : events) {
+  for (Event& event : events) {
     ++line;
-    if (std::string wrong = assembler.take(event); !wrong.empty())
+    if (std::string wrong = assembler.take(std::move(event)); !wrong.empty())
       return fail(Error{ErrorKind::kInvalidInput,
                         std::move(wrong),
                         "the log is written by ptxbench run only; restore it from a copy",

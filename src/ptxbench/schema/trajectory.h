@@ -188,7 +188,7 @@ struct Trajectory {
 };
 
 // Events in file order. A log that breaks the order (a reply nobody asked for, a turn twice) is refused by line.
-Result<Trajectory> assemble(const TrajectoryPlan& plan, const std::vector<Event>& events,
+Result<Trajectory> assemble(const TrajectoryPlan& plan, std::vector<Event> events,
                             const std::string& file_name = "events.jsonl");
 
 }  // namespace ptxbench::schema

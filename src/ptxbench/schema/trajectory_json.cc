@@ -1,6 +1,6 @@
 // The JSON forms of ptxbench.run.v1 and ptxbench.events.v1 (json_io.h).
 #include "ptxbench/schema/enum_text.h"
-#include "ptxbench/schema/json_io.h"
+#include "ptxbench/schema/quick_json.h"
 #include "ptxbench/schema/trajectory.h"
 
 namespace ptxbench::schema {
@@ -217,9 +217,16 @@ std::string to_json(const RunManifest& manifest) {
 }
 
 Result<RunManifest> run_manifest_from_json(std::string_view text, std::string file_name) {
-  PTXBENCH_TRY(const Json json, parse_json(text, file_name));
   RunManifest manifest;
   std::string schema;
+  simdjson::dom::parser parser;
+  if (simdjson::dom::element quick; parser.parse(text).get(quick) == simdjson::SUCCESS) {
+    QuickReader reader(quick, std::string::npos);
+    describe_manifest(reader, manifest, schema);
+    if (reader.done() && schema == kRunSchema) return manifest;
+  }
+  PTXBENCH_TRY(const Json json, parse_json(text, file_name));
+  manifest = {};
   std::vector<std::string> errors;
   JsonReader reader(json, "", errors);
   describe_manifest(reader, manifest, schema);
@@ -288,6 +295,45 @@ Result<Event> read_event(Json& json, const std::string& file_name, int line) {
 }
 
 }  // namespace
+
+namespace {
+
+template <class T>
+std::optional<Event> read_quickly(QuickReader& reader, std::size_t longest) {
+  T event;
+  if constexpr (std::same_as<T, StartEvent>) {
+    std::string schema;
+    reader.field("schema", schema);
+    if (schema != kEventsSchema) return std::nullopt;
+  }
+  describe(reader, event);
+  if constexpr (std::same_as<T, JudgedEvent>) {
+    const auto verdicts = reader.take("verdicts");
+    simdjson::dom::array array;
+    if (!verdicts || verdicts->get(array) != simdjson::SUCCESS) return std::nullopt;
+    for (const simdjson::dom::element json : array) {
+      std::optional<Verdict> verdict = quick_verdict(json, longest);
+      if (!verdict) return std::nullopt;
+      event.verdicts.push_back(std::move(*verdict));
+    }
+  }
+  return reader.done() ? std::optional(Event(std::move(event))) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Event> quick_event(simdjson::dom::element json, std::size_t longest) {
+  QuickReader reader(json, longest);
+  std::string name;
+  reader.field("event", name);
+  if (name == kEventName<StartEvent>) return read_quickly<StartEvent>(reader, longest);
+  if (name == kEventName<RequestEvent>) return read_quickly<RequestEvent>(reader, longest);
+  if (name == kEventName<ReplyEvent>) return read_quickly<ReplyEvent>(reader, longest);
+  if (name == kEventName<JudgedEvent>) return read_quickly<JudgedEvent>(reader, longest);
+  if (name == kEventName<SuspendEvent>) return read_quickly<SuspendEvent>(reader, longest);
+  if (name == kEventName<FinishEvent>) return read_quickly<FinishEvent>(reader, longest);
+  return std::nullopt;
+}
 
 Result<Event> event_from_json(std::string_view text, const std::string& file_name, int line) {
   PTXBENCH_TRY(Json json, parse_json(text, file_name, line == 0 ? 1 : line));

@@ -1,5 +1,6 @@
 // The JSON form of ptxbench.verdict.v1: each record described once, for writing and reading (json_io.h).
 #include "ptxbench/schema/layers_json.h"
+#include "ptxbench/schema/quick_json.h"
 
 namespace ptxbench::schema {
 
@@ -235,6 +236,16 @@ std::string to_json(const Verdict& verdict, Audience audience, int indent) {
   describe_verdict(writer, record, schema);
   // A candidate's output and a compiler's log may hold any bytes: invalid UTF-8 is replaced, never thrown at.
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<Verdict> quick_verdict(simdjson::dom::element json, std::size_t longest) {
+  VerdictFields fields;
+  std::string schema;
+  QuickReader reader(json, longest);
+  describe_verdict(reader, fields, schema);
+  if (!reader.done() || schema != kVerdictSchema) return std::nullopt;
+  Result<Verdict> verdict = Verdict::create(std::move(fields));
+  return verdict ? std::optional(std::move(*verdict)) : std::nullopt;
 }
 
 Result<Verdict> verdict_from_json(std::string_view text, std::string file_name) {
