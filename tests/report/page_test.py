@@ -116,6 +116,20 @@ def browse(page, **state):
     return run.stdout, complaints
 
 
+def act(page, script, **state):
+    """What a script that runs in the loaded page returns, as JSON."""
+    copy = pathlib.Path(page).with_name("act.html")
+    copy.write_text(pathlib.Path(page).read_text().replace("</body>", f"""<script>
+addEventListener("load", () => {{
+  const result = (() => {{ {script} }})();
+  document.body.append(element("pre", JSON.stringify(result), {{id: "result"}}));
+}});</script></body>"""))
+    text, complaints = browse(copy, **state)
+    if complaints:
+        raise AssertionError(complaints)
+    return json.loads(html.unescape(re.search(r'<pre id="result">(.*?)</pre>', text, re.S)[1]))
+
+
 class Report(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -208,7 +222,7 @@ class Page(unittest.TestCase):
         self.assertEqual([row[0] for row in rows[1:]], ["alpha", "beta"])
         self.assertEqual(rows[1][1], "3")
         self.assertEqual(rows[1][2].strip(), "66.7 % [20.8, 93.9], 2/3")
-        self.assertEqual(rows[1][3:6], ["0.500", "0.500", "0.375"])
+        self.assertEqual(rows[1][3:7], ["0.500", "0.500", "0.375", "0.375"])  # best, by target, median, final: of 0.5 and 0.25
         self.assertEqual(self.overview(by="model", kind="turn")[1][2].strip(), "33.3 % [9.7, 70.0], 2/6")
 
     def test_missing_evidence_is_shown_apart(self):
@@ -225,11 +239,75 @@ class Page(unittest.TestCase):
         self.assertEqual(complaints, [])
         rows = Tables(text).rows["trajectories"]
         self.assertEqual([row[0] for row in rows[1:]], ["0", "1", "2"])
-        self.assertEqual(rows[1][3], "COMPILE_ERRORPASSED 0.50")
-        self.assertEqual(rows[1][4], "no transcript")
+        self.assertEqual(rows[1][3:5], ["2", "0.500"])  # first correct turn, best speed-up
+        self.assertEqual(rows[1][5].split(), ["COMPILE_ERROR", "PASSED", "0.50"])
+        self.assertEqual(rows[1][6], "no transcript")
+        text, _ = browse(self.page, by="model", open='["alpha"]', **{"sort-trajectories": "best speed-up", "down-trajectories": "1"})
+        self.assertEqual([row[0] for row in Tables(text).rows["trajectories"][1:]], ["0", "1", "2"])
+        text, _ = browse(self.page, by="model", open='["alpha"]', **{"sort-trajectories": "best speed-up"})
+        self.assertEqual([row[0] for row in Tables(text).rows["trajectories"][1:]], ["2", "1", "0"])
+
+    # Three turns failed to compile: one was corrected, two were the last of their trajectories, as the two correct ones.
+    def test_what_becomes_of_each_status(self):
+        text, _ = browse(self.page)
+        rows = Tables(text).rows["statuses"]
+        self.assertEqual([name.replace("\u200b", "") for name in rows[0]], ["status", "turns", "share", "then PASSED", "then COMPILE_ERROR", "no turn after"])
+        self.assertEqual(rows[1:], [["PASSED", "2", "40.0 %", "0", "0", "2"], ["COMPILE_ERROR", "3", "60.0 %", "1", "0", "2"]])
+
+    # Alpha's tokens are known for two of its four turns. In the second folder all turns have some: 100 + 200 for one success.
+    def test_costs_per_success(self):
+        text, _ = browse(self.page, by="model")
+        self.assertEqual(Tables(text).rows["costs"], [["model", "turns", "successes", "reasoning tokens per success"],
+                                                      ["alpha", "4", "2", "known of 2 of 4 turns"], ["beta", "1", "0", "not known"]])
+        folder = observations(self.folder / "costs")
+        turns = [{"trajectory": 0, "turn": 1, "status": "COMPILE_ERROR", "correct_paper": False, "reasoning_tokens": 100, "cost_usd": 0.5, "seconds": 2},
+                 {"trajectory": 0, "turn": 2, "status": "PASSED", "correct_paper": True, "reasoning_tokens": 200, "cost_usd": 0.25, "seconds": 3.5}]
+        (folder / "turns.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+        ptxbench("report", folder, "--html", self.folder / "costs.html")
+        text, complaints = browse(self.folder / "costs.html", by="model", model="alpha")
+        self.assertEqual(complaints, [])
+        rows = Tables(text).rows["costs"]
+        self.assertEqual(rows[0][3:], ["reasoning tokens per success", "USD per success", "seconds per success"])
+        self.assertEqual(rows[1], ["alpha", "2", "1", "300", "0.75", "5.5"])
+
+    def test_saved_tables_hold_numbers(self):
+        lines = act(self.page, "return ptxbench.csvOf(byId('overview'))", by="model", sort="model").splitlines()
+        self.assertEqual(lines[0], "model,trajectories,rate,low,high,successes,n,not known,best speed-up,best by target,median speed-up,final speed-up")
+        cells = lines[1].split(",")
+        self.assertEqual([cells[0], cells[1], *cells[5:]], ["alpha", "3", "2", "3", "0", "0.5", "0.5", "0.375", "0.375"])
+        self.assertAlmostEqual(float(cells[2]), 2 / 3)
+
+    def test_keyboard_stays_where_it_was(self):
+        sorts = """
+          const button = () => document.querySelector("#overview [data-sort=model]"), seen = [];
+          for (let i = 0; i < 2; ++i) {
+            button().focus();
+            button().click();
+            seen.push([document.activeElement === button(), button().closest("th").getAttribute("aria-sort")]);
+          }
+          document.querySelector("#overview td.action button").click();
+          return [...seen, document.activeElement.id];"""
+        self.assertEqual(act(self.page, sorts, by="model"), [[True, "ascending"], [True, "descending"], "drillTitle"])
+
+    def test_everything_has_a_name(self):
+        nameless = """
+          const named = (one) => one.getAttribute("aria-label") || one.getAttribute("aria-labelledby") || one.textContent.trim() || one.closest("label")?.textContent.trim();
+          return [...document.querySelectorAll("button, select, input, th, [role=group], section")].filter((one) => !named(one)).map((one) => one.outerHTML);"""
+        self.assertEqual(act(self.page, nameless, by="model", open='["alpha"]'), [])
+        captions = "return [...document.querySelectorAll('table')].filter((one) => one.rows.length > 0 && !one.caption?.textContent).map((one) => one.id)"
+        self.assertEqual(act(self.page, captions, by="model", open='["alpha"]'), [])
+
+    def test_empty_plots_say_so(self):
+        text, complaints = browse(self.page, model="beta")
+        self.assertEqual(complaints, [])
+        self.assertRegex(text, r'<div id="tokens" class="plot empty"><p>Nothing is known to show here.</p></div>')
 
     def test_plots_are_drawn_and_described(self):
-        text, _ = browse(self.page)
+        folder = observations(self.folder / "packs")
+        manifest = folder / "observations.json"
+        manifest.write_text(manifest.read_text().replace('"L1"', '"L0"', 1))
+        ptxbench("report", folder, "--html", self.folder / "packs.html")
+        text, _ = browse(self.folder / "packs.html")
         for plot in ("rates", "speed", "flow", "tokens", "ladder"):
             self.assertRegex(text, rf'<div id="{plot}"[^>]*aria-label="[^"]+"[^>]*>\s*<div class="plot-container')
 
@@ -264,11 +342,18 @@ class Page(unittest.TestCase):
         ptxbench("run", "--demo", "--out", self.folder / "demo")
         page = self.folder / "demo.html"
         ptxbench("report", self.folder / "demo", "--html", page)
-        text, complaints = browse(page, detail="0")
+        model = json.loads((self.folder / "demo/run.json").read_text())["trajectories"][0]["model"]
+        text, complaints = browse(page, detail="0", by="model", open=json.dumps([model]))
         self.assertEqual(complaints, [])
+        self.assertRegex(text, r'<button class="chip good" type="button" title="open turn 3">PASSED</button>')
         self.assertIn("Turn 1: COMPILE_ERROR", text)
         self.assertIn("Difference to the kernel before", text)
         self.assertIn("Feedback as the model saw it", text)
+        # The last turn's verdict, layer by layer. The emulator has no times.
+        rows = {row[0]: row[1:] for row in re.findall(r'<tr><th scope="row">(\w+)</th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>', text)}
+        self.assertEqual(rows["compile"], ("passed", "", ""))
+        self.assertEqual(rows["executed"], ("passed", "hold", "hold"))
+        self.assertEqual(rows["fast"][0], "not measured")
         self.assertNotIn('"seed"', (self.folder / "demo.html_data/0.js").read_text())
 
     KERNEL = '// <b>& </script>\n__global__ void k(int* p) {\n  asm volatile("mbarrier.try_wait.parity.shared::cta.b64 %0, [%1];" :: "r"(1));\n}\n'

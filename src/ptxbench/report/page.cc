@@ -67,7 +67,9 @@ Result<PageParts> locate_page_parts() {
   PageParts parts;
   PTXBENCH_TRY(parts.template_file, find_part("page.html", folders));
   PTXBENCH_TRY(parts.style, find_part("page.css", folders));
-  PTXBENCH_TRY(parts.script, find_part("page.js", folders));
+  for (const char* script : {"tables.js", "drill.js", "plots.js", "page.js"}) {
+    PTXBENCH_TRY(parts.scripts.emplace_back(), find_part(script, folders));
+  }
   PTXBENCH_TRY(parts.plotting, find_part("plotly.min.js", folders));
   PTXBENCH_TRY(parts.highlighting, find_part("highlight.min.js", folders));
   PTXBENCH_TRY(parts.highlighting_licence, find_part("highlight.LICENSE.txt", folders));
@@ -78,7 +80,11 @@ Status write_page(const Loaded& loaded, const fs::path& file) {
   PTXBENCH_TRY(const PageParts parts, locate_page_parts());
   PTXBENCH_TRY(std::string page, read_file(parts.template_file));
   PTXBENCH_TRY(const std::string style, read_file(parts.style));
-  PTXBENCH_TRY(const std::string script, read_file(parts.script));
+  std::string script = "\"use strict\";\n";
+  for (const fs::path& part : parts.scripts) {
+    PTXBENCH_TRY(const std::string text, read_file(part));
+    script += text;
+  }
   PTXBENCH_TRY(const std::string plotting, read_file(parts.plotting));
   const fs::path folder = file.string() + "_data";
   PTXBENCH_TRY(PartialFolder partial, PartialFolder::create(folder));

@@ -11,7 +11,8 @@ namespace ptxbench::report {
 // Where the page's parts are: page.html, page.css, page.js, plotly.min.js and highlight.min.js. $PTXBENCH_PAGE, beside the program, then
 // where this program was built. kNotFound says what is missing.
 struct PageParts {
-  std::filesystem::path template_file, style, script, plotting, highlighting;
+  std::filesystem::path template_file, style, plotting, highlighting;
+  std::vector<std::filesystem::path> scripts;  // in the order in which they run
   std::filesystem::path highlighting_licence;  // stands in the file, since Debian's has none
 };
 Result<PageParts> locate_page_parts();

@@ -1,5 +1,7 @@
 #include "ptxbench/schema/page_data.h"
 
+#include <algorithm>
+
 #include "ptxbench/schema/json_io.h"
 
 namespace ptxbench::schema {
@@ -12,6 +14,16 @@ int truth(const std::optional<bool>& value) { return value ? *value : -1; }
 template <class T>
 Json number(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
+}
+
+// null where nothing is known of the whole column.
+template <class T>
+Json column(const std::vector<TurnRecord>& turns, std::optional<T> TurnRecord::*field) {
+  if (std::none_of(turns.begin(), turns.end(), [&](const TurnRecord& turn) { return (turn.*field).has_value(); }))
+    return nullptr;
+  Json values = Json::array();
+  for (const TurnRecord& turn : turns) values.push_back(number(turn.*field));
+  return values;
 }
 
 }  // namespace
@@ -53,7 +65,7 @@ std::string to_page_json(const Observations& observations) {
   }
   Json trajectory = Json::array(), turn = Json::array(), status = Json::array(), correct_paper = Json::array(),
        correct_strict = Json::array(), target_paper = Json::array(), target_strict = Json::array(),
-       speedup = Json::array(), tokens = Json::array(), cost = Json::array();
+       speedup = Json::array(), tokens = Json::array();
   for (const TurnRecord& record : observations.turns) {
     trajectory.push_back(record.trajectory);
     turn.push_back(record.turn);
@@ -64,7 +76,6 @@ std::string to_page_json(const Observations& observations) {
     target_strict.push_back(truth(record.target_strict));
     speedup.push_back(number(record.speedup));
     tokens.push_back(number(record.reasoning_tokens));
-    cost.push_back(number(record.cost_usd));
   }
   json["turns"] = {{"trajectory", std::move(trajectory)},
                    {"turn", std::move(turn)},
@@ -75,7 +86,10 @@ std::string to_page_json(const Observations& observations) {
                    {"target_strict", std::move(target_strict)},
                    {"speedup", std::move(speedup)},
                    {"reasoning_tokens", std::move(tokens)},
-                   {"cost_usd", std::move(cost)}};
+                   {"input_tokens", column(observations.turns, &TurnRecord::input_tokens)},
+                   {"output_tokens", column(observations.turns, &TurnRecord::output_tokens)},
+                   {"cost_usd", column(observations.turns, &TurnRecord::cost_usd)},
+                   {"seconds", column(observations.turns, &TurnRecord::seconds)}};
   return dump(json);
 }
 

@@ -10,7 +10,8 @@
 namespace ptxbench::schema {
 
 // {source, notes, statuses, references, cells: [...], trajectories: {id, cell, pack, planned, open}, turns: {trajectory, turn, status,
-// correct_paper, ...}}; three-valued fields are 1, 0 or -1 (not known), numbers null where they are not known.
+// correct_paper, ...}}; three-valued fields are 1, 0 or -1 (not known), numbers null where they are not known, and whole
+// columns of costs where nothing is.
 std::string to_page_json(const Observations& observations);
 
 // What a run's log says of one trajectory, for the drill-down. Verdicts without the judge's seed.
