@@ -2,7 +2,9 @@
 #include "ptxbench/report/import_paper.h"
 
 #include <gtest/gtest.h>
+
 #include <zlib.h>
+#include <algorithm>
 
 #include <fstream>
 #include <map>
@@ -109,6 +111,13 @@ TEST_F(ImportPaper, BothDateFormsAndNoOther) {
 TEST_F(ImportPaper, TooFewFields) {
   replace("best_speedup_by_release_date.csv", ",0.5", "");
   expect_error("best_speedup_by_release_date.csv", 2, "5 fields, expected 6");
+}
+// 0.25 cut to 0.2 is a number too.
+TEST_F(ImportPaper, CutInTheMiddleOfALine) {
+  const std::string whole = kTables.at("best_speedup_by_release_date.csv");
+  write("best_speedup_by_release_date.csv", whole.substr(0, whole.size() - 2));
+  expect_error("best_speedup_by_release_date.csv", static_cast<int>(std::count(whole.begin(), whole.end(), '\n')),
+               "ends in the middle of a line");
 }
 TEST_F(ImportPaper, OpenQuote) {
   replace("experiments.csv", "w-1", "\"w-1");

@@ -143,6 +143,15 @@ class Report(unittest.TestCase):
         self.assertRegex(run.stderr, r"turns\.jsonl:5.*\n?.*(cut off|newline|JSON)")
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["data"])
 
+    def test_tables_on_the_terminal(self):
+        made = observations(self.folder / "data")
+        text = ptxbench("report", made, "--by", "model", "--show", "statuses,pass_at").stdout
+        self.assertRegex(text, r"(?m)^alpha +COMPILE_ERROR +2 +0\.5 +1 +1$")  # turns, share, then PASSED, then nothing
+        self.assertNotIn("then_TIMEOUT", text)
+        self.assertRegex(text, r"(?m)^alpha +1 +3 +0\.6667$")  # pass@1 of two in three
+        self.assertIn("there is no table 'prices' here", ptxbench("report", made, "--show", "prices", code=2).stderr)
+        self.assertIn("nothing to compare", ptxbench("report", made, "--study", "languages").stdout)
+
     def test_killed_import_leaves_all_or_nothing(self):
         run, out = paper_run(self.folder / "run", "hopper-05", ["x" * 200_000] * 30), self.folder / "out"
 
@@ -192,6 +201,8 @@ class Report(unittest.TestCase):
         self.assertEqual(len(statuses["turns"]["turn"]), 6)
         with self.assertRaises(urllib.error.HTTPError):
             urllib.request.urlopen(address + "../etc/passwd")
+        with self.assertRaisesRegex(urllib.error.HTTPError, "403"):
+            urllib.request.urlopen(urllib.request.Request(address, headers={"Host": "elsewhere.example"}))
         server.send_signal(signal.SIGINT)
         self.assertEqual(server.wait(10), 0)
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using report::Attribute;
 
 struct ReportOptions {
-  std::vector<std::string> folders, by, where, compare;
+  std::vector<std::string> folders, by, where, compare, show;
   std::vector<int> ks{1, 4, 8};
   std::string rules = "paper", study, dates, csv, json, html;
   bool target = false;
@@ -114,13 +114,47 @@ Result<std::vector<report::Comparison>> comparisons_of(const ReportOptions& opti
   return comparisons;
 }
 
+// The table without columns that hold nothing in any row: what a terminal has room for.
+schema::Table without_empty_columns(const schema::Table& table) {
+  schema::Table left{table.name, table.title, {}, {}};
+  left.rows.resize(table.rows.size());
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const auto empty = [c](const auto& row) {
+      return row[c] == schema::TableValue() || row[c] == schema::TableValue(std::int64_t{0});
+    };
+    if (std::all_of(table.rows.begin(), table.rows.end(), empty)) continue;
+    left.columns.push_back(table.columns[c]);
+    for (std::size_t r = 0; r < table.rows.size(); ++r) left.rows[r].push_back(table.rows[r][c]);
+  }
+  return left;
+}
+
+// The tables that --show names, in its order.
+Result<std::string> shown(const std::vector<schema::Table>& tables, const std::vector<std::string>& names) {
+  std::string text, there;
+  for (const schema::Table& table : tables) there += fmt::format("{}{}", there.empty() ? "" : ", ", table.name);
+  for (const std::string& name : names) {
+    const auto found =
+        std::find_if(tables.begin(), tables.end(), [&](const schema::Table& table) { return table.name == name; });
+    if (found == tables.end())
+      return fail(ErrorKind::kInvalidInput, fmt::format("--show: there is no table '{}' here", name),
+                  "one of " + there);
+    text += report::render(without_empty_columns(*found)) + "\n";
+  }
+  return text;
+}
+
 void print(const schema::Observations& data, const std::vector<report::Group>& groups,
            const report::MetricsRequest& request, const ReportOptions& options,
            const std::vector<report::Comparison>& comparisons, const schema::Table& published,
-           const schema::Table& time) {
+           const schema::Table& time, const std::string& more) {
   fmt::print("{}\n{} trajectories, {} turns\n\n", data.source, data.trajectories.size(), data.turns.size());
   fmt::print("{}\n", report::render(report::summary_table(groups, request, options.ks)));
   if (!time.rows.empty()) fmt::print("{}\n", report::render(time));
+  fmt::print("{}", more);
+  const report::Study* study = study_of(options);
+  if (study != nullptr && study->pairs != nullptr && comparisons.empty())
+    fmt::print("nothing to compare: no two sides of this study ({}) ran the same tasks\n\n", study->what);
   const std::vector<double> adjusted = report::holm(comparisons);
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     fmt::print("{}", report::render(comparisons[i]));
@@ -175,6 +209,7 @@ Status report_run(const ReportOptions& options) {
   if (!published.rows.empty()) tables.push_back(published);
   if (!time.rows.empty()) tables.push_back(time);
   if (!comparisons.empty()) tables.push_back(report::comparison_table(comparisons));
+  PTXBENCH_TRY(const std::string more, shown(tables, options.show));
   if (!options.html.empty()) PTXBENCH_TRY_STATUS(report::write_page(loaded, options.html));
   if (!options.csv.empty()) PTXBENCH_TRY_STATUS(write_csv(tables, options.csv));
   if (!options.json.empty() && options.json != "-")
@@ -182,7 +217,7 @@ Status report_run(const ReportOptions& options) {
   if (options.json == "-")
     fmt::print("{}", schema::to_json(tables));
   else
-    print(data, groups, request, options, comparisons, published, time);
+    print(data, groups, request, options, comparisons, published, time, more);
   return {};
 }
 
@@ -218,6 +253,8 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--dates", options->dates,
                       "Folder with dates of models, instruction sets and libraries (docs/report.md), for run folders "
                       "that have none");
+  command->add_option("--show", options->show, "Print these tables too: rates, pass_at, statuses, costs, ...")
+      ->delimiter(',');
   command->add_option("--csv", options->csv, "Write every table into this folder");
   command->add_option("--html", options->html,
                       "Write a page with tables, plots and, for run folders, every kernel; works without a network");

@@ -74,6 +74,15 @@ Status serve(const std::vector<std::string>& folders, int port) {
   PTXBENCH_TRY(const std::unique_ptr<LivePage> live, LivePage::create(folders));
   PTXBENCH_TRY_STATUS(live->page());  // what is wrong with the folders is said now
   httplib::Server server;
+  // A page of another origin whose name was made to lead here gets nothing.
+  server.set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+    const std::string host = request.get_header_value("Host");
+    const std::string name = host.substr(0, host.find(':'));
+    if (name == "127.0.0.1" || name == "localhost") return httplib::Server::HandlerResponse::Unhandled;
+    response.status = 403;
+    response.set_content("this page is for this machine only: ask for 127.0.0.1\n", "text/plain");
+    return httplib::Server::HandlerResponse::Handled;
+  });
   server.Get("/", [&](const httplib::Request&, httplib::Response& response) {
     const Result<fs::path> file = live->page();
     answer_file(file ? read_file(*file) : Result<std::string>(fail(file.error())), "text/html; charset=utf-8",

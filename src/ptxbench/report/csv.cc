@@ -108,6 +108,9 @@ Status CsvFile::parse(const std::string& text) {
   }
   if (csv_fini(&parser, on_field, on_row, &out) != 0)
     return fail(at_line(file_name_, out.first_line, "the last line ends inside a quoted field"));
+  // A cut number would still be a number.
+  if (!text.empty() && text.back() != '\n')
+    return fail(at_line(file_name_, line - 1, "the file ends in the middle of a line, expected a newline at its end"));
   if (out.rows.empty()) return fail(at_line(file_name_, 1, "the file is empty; expected a header line"));
   header_ = std::move(out.rows.front());
   for (std::size_t i = 1; i < out.rows.size(); ++i) {
