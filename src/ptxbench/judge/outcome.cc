@@ -142,11 +142,18 @@ std::optional<RunProblem> problem_of(const RunOutcome& outcome) {
   const bool returned = outcome.end == HostEnd::kReturned;
   if (returned && outcome.return_code == 0 && trapped == nullptr && outcome.sticky_error == 0 && broken == nullptr)
     return std::nullopt;
-  // A trap explains an error that run() returns after it; leaving the process or breaking a rule does not wait for one.
-  const bool trap_first = trapped != nullptr && (returned || outcome.end == HostEnd::kDeviceTimeout);
-  RunProblem problem = broken != nullptr ? from_broken_rule(*broken)
-                       : trap_first      ? from_trap(*trapped->trap, trapped->kernel)
-                                         : from_end(outcome);
+  // A trap explains what the host code made of it: an error that it returns, an exit, a wait without end. It excuses no
+  // broken rule.
+  const bool rule_kept = outcome.end != HostEnd::kForbidden && outcome.end != HostEnd::kProtocol;
+  RunProblem problem;
+  if (broken != nullptr) {
+    problem = from_broken_rule(*broken);
+  } else if (trapped != nullptr && rule_kept) {
+    problem = from_trap(*trapped->trap, trapped->kernel);
+    if (!returned && outcome.end != HostEnd::kDeviceTimeout) problem.message += "; then " + from_end(outcome).message;
+  } else {
+    problem = from_end(outcome);
+  }
   problem.failure.message = problem.message;
   for (const wire::Refusal& refusal : outcome.refusals)
     problem.failure.refusals.push_back(fmt::format("{}: {}", refusal.call, refusal.why));
