@@ -1,4 +1,6 @@
 // Broken rules end the launch with a trap that says where and what to change.
+#include <fmt/format.h>
+
 #include "support.h"
 
 namespace ptxbench::emu {
@@ -94,6 +96,49 @@ TEST(Trap, WorkLimitAndDeadline) {
   config.work_limit = ~0ull;
   config.deadline = std::chrono::milliseconds(20);
   EXPECT_EQ(bench.run(module_with("L: bra L;"), {0, 0}, config).trap->kind, TrapKind::kDeadline);
+}
+
+// CUDA C++ Programming Guide, "Distributed Shared Memory": a CTA must not exit before the others have made their last access
+// to its shared memory. An H200 lets most of it pass, and stops the kernel (launch failure) when the timing is another.
+TEST(Trap, AccessToACtaThatHasExited) {
+  const auto remote = [](unsigned rank) {
+    return fmt::format(
+        ".reg .b32 %c, %a; .reg .b64 %s; .shared .align 8 .b64 bar; .reg .pred %p, %q; mov.u32 %c, %tid.x;\n"
+        "setp.eq.u32 %q, %c, 0; mov.u32 %a, bar; @%q mbarrier.init.shared::cta.b64 [%a], 3;\n"
+        "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;\n"
+        "mov.u32 %c, %cluster_ctarank; setp.eq.u32 %p, %c, {0}; mapa.shared::cluster.u32 %a, %a, {0};\n",
+        rank);
+  };
+  LaunchConfig config = threads(32, 2);
+  config.cluster = {2, 1, 1};
+  struct Case {
+    const char* access;
+    bool ok;
+  };
+  for (const Case& c : {Case{"mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%a];", false},
+                        Case{"ld.shared::cluster.u64 %s, [%a];", false}, Case{"st.shared::cluster.u64 [%a], 0;", false},
+                        Case{"atom.shared::cluster.add.u32 %c, [%a], 1;", false},
+                        // An address is no access.
+                        Case{"mapa.shared::cluster.u32 %a, %a, 0;", true}})
+    for (const unsigned leaves : {0u, 1u}) {
+      Bench bench;
+      const std::string body = remote(leaves);
+      // One CTA leaves at once, the other looks back. One of the two schedules lets the first go first.
+      config.schedule = leaves == 0 ? Schedule::kLatest : Schedule::kEarliest;
+      const auto early = bench.run(module_with(body + "@%p ret;\n@%q " + c.access + "\nret;"), {0, 0}, config);
+      ASSERT_EQ(early.trap.has_value(), !c.ok) << c.access << (early.trap ? early.trap->format() : "");
+      if (!c.ok) {
+        EXPECT_EQ(early.trap->kind, TrapKind::kExitedCta) << c.access;
+        EXPECT_EQ(early.trap->cta.x, 1 - leaves);
+        EXPECT_NE(early.trap->rule.find("barrier.cluster"), std::string::npos);
+      }
+      for (const Schedule schedule : {Schedule::kLatest, Schedule::kEarliest}) {  // the first waits for the second
+        config.schedule = schedule;
+        bench.run_clean(module_with(body + "@%p bra END;\n@%q " + c.access +
+                                    "\nEND: barrier.cluster.arrive.release; barrier.cluster.wait.acquire; ret;"),
+                        {0, 0}, config);
+      }
+    }
 }
 
 // With one host thread CTA 0 runs first; with several its fault comes last and is reported all the same.

@@ -113,5 +113,19 @@ TEST(GpuEvidence, CountsThatDoNotBelongAreErrors) {
   EXPECT_EQ(error_of("gemm", {counted(16, 0, 0)}), "joined") << "what no thread executed does no work";
 }
 
+// It ran well before, so the counters' pace has shown something; "no instruction was counted" would hide it.
+TEST(GpuEvidence, AKernelThatFailsWhileItIsCountedIsSaid) {
+  wire::LaunchRecord launch;
+  launch.kernel = "gemm";
+  launch.trap.emplace();
+  launch.trap->kind = "out_of_bounds";
+  launch.trap->message = "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered";
+  std::vector<wire::LaunchRecord> launches = {launch};
+  const Status joined = join_disassembly({function_of("gemm", {"EXIT"})}, launches);
+  ASSERT_FALSE(joined);
+  EXPECT_THAT(joined.error().message, HasSubstr("kernel gemm failed while its instructions were counted"));
+  EXPECT_THAT(joined.error().message, HasSubstr("out_of_bounds: CUDA_ERROR_ILLEGAL_ADDRESS"));
+}
+
 }  // namespace
 }  // namespace ptxbench::judge

@@ -4,7 +4,7 @@
 A mutant is a recipe (mutants/*.mutant): a source file, replacements in it, and the verdict that it must get. Its form:
 
     # what is wrong, in words
-    base: kernels/hopper/gemm.cu         a file of the repository
+    base: kernels/hopper/gemm.cu         a file of the repository; a .mutant: what that recipe makes
     task: gemm_n7168_k5120
     status: RUNTIME_ERROR | TIMEOUT      any of these
     layer: correct                       the layer that must be the failed one; none for PASSED
@@ -73,7 +73,8 @@ class Recipe:
             raise Bad(f"{path.name}: starts with a comment that says what is wrong in the mutant")
 
     def source(self):
-        text = (ROOT / self.base).read_text()
+        base = ROOT / self.base
+        text = Recipe(base).source() if base.suffix == ".mutant" else base.read_text()
         for old, new in self.replacements:
             # The line ends of a recipe are not part of the text, so that a replacement can be a part of a line.
             old, new = old.removesuffix("\n"), new.removesuffix("\n")

@@ -8,6 +8,8 @@
 namespace ptxbench::emu {
 namespace {
 
+constexpr std::size_t kTurnsPerPass = 256;
+
 // What mbarrier.init leaves in shared memory: a tag, the offset and the number of the barrier's record. So a barrier that was never
 // initialised, or whose bytes were overwritten, is recognised.
 constexpr std::uint64_t kTag = 0xb17e;
@@ -204,13 +206,19 @@ void Cluster::barrier_check() {
 
 bool Cluster::pass() {
   bool ran = false;
-  for (auto& cta : ctas) {
-    for (auto& warp : cta->warps) {
-      if (warp->done()) continue;
-      worker->running = warp.get();
-      ran |= warp->run();
-      polls += warp->polled;
-    }
+  const std::size_t size = ctas.size();
+  const bool backwards = worker->launch.schedule == Schedule::kEarliest;
+  // Whoever comes first gets as far ahead as it can, up to its end: the others have single turns, when it waits for them.
+  // What they still do to its shared memory then shows. A CTA that polls may wait for any of them, so all have a turn.
+  bool strict = size > 1;
+  for (std::size_t i = 0, turns = 0; i < size;) {
+    const Turn turn = round(*ctas[backwards ? size - 1 - i : i], strict && i > 0);
+    ran |= turn != Turn::kStuck;
+    strict &= turn != Turn::kPolled && ++turns < kTurnsPerPass;
+    if (strict && turn == Turn::kRan)
+      i = 0;
+    else
+      ++i;
   }
   if (done()) {
     for (auto& cta : ctas) {
@@ -221,6 +229,26 @@ bool Cluster::pass() {
   }
   if (!ran) on_stall();
   return true;
+}
+
+// One turn for each warp, or for one of them. A cluster barrier that completes ends the round, so that who comes first goes on
+// first.
+Cluster::Turn Cluster::round(Cta& cta, bool single) {
+  const std::uint64_t phase = barrier.phase;
+  const std::size_t size = cta.warps.size();
+  bool ran = false, polled = false;
+  for (std::size_t i = 0; i < size && barrier.phase == phase && !(single && ran); ++i) {
+    const std::size_t index = single ? (cta.next_warp + i) % size : i;
+    Warp& warp = *cta.warps[index];
+    if (warp.done()) continue;
+    worker->running = &warp;
+    if (!warp.run()) continue;
+    ran = true;
+    polls += warp.polled;
+    polled |= warp.polled;
+    cta.next_warp = index + 1;
+  }
+  return !ran ? Turn::kStuck : polled ? Turn::kPolled : Turn::kRan;
 }
 
 // Everybody waits. A try_wait may come back false after a while, so that happens now; if that leads nowhere, nothing will.

@@ -66,6 +66,7 @@ struct Cta {
   std::vector<std::unique_ptr<WgmmaQueue>> wgmma;  // one per warpgroup
   std::uint32_t live_threads = 0, threads = 0;
   std::uint32_t live_warps = 0;
+  std::size_t next_warp = 0;   // whose single turn is next (Cluster::pass)
   std::uint64_t progress = 0;  // events that other warps may wait for; tells a deadlock from slow polling
   std::uint64_t register_events = 0;
   std::int64_t registers_free = 0;            // of the CTA's share, for setmaxnreg
@@ -102,12 +103,14 @@ struct Cluster {
   std::uint32_t polls = 0;  // turns spent polling since another cluster was admitted
   Dim3 id{0, 0, 0};         // in clusters
 
-  // One turn for each warp. False: the cluster is done.
+  // Turns for every CTA: in the order of their ranks, under Schedule::kEarliest in the opposite one. False: the cluster is done.
   bool pass();
   bool done() const { return live_threads == 0; }
   void barrier_check();
 
  private:
+  enum class Turn { kStuck, kPolled, kRan };
+  Turn round(Cta& cta, bool single);
   void on_stall();
   [[noreturn]] void trap_deadlock();
 };

@@ -74,6 +74,12 @@ Status join_launch(const std::vector<SassFunction>& listing, wire::LaunchRecord&
 
 Status join_disassembly(const std::vector<SassFunction>& listing, std::vector<wire::LaunchRecord>& launches) {
   for (wire::LaunchRecord& launch : launches) {
+    if (launch.trap)
+      return fail(
+          ErrorKind::kUnavailable,
+          fmt::format("kernel {} failed while its instructions were counted, which it did not do before: {}: {}; "
+                      "counted kernels run slower, so this is most likely a race of the kernel",
+                      demangle(launch.kernel), launch.trap->kind, launch.trap->message));
     if (launch.instructions.empty())
       return fail(ErrorKind::kUnavailable,
                   fmt::format("no instruction of kernel {} was counted", demangle(launch.kernel)));

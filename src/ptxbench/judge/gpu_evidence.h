@@ -12,7 +12,7 @@ namespace ptxbench::judge {
 
 // Fills families, opcodes and totals of launches that hold counts by offset. Fails, naming kernel and offset, when a count
 // lies where the listing has no instruction (the device then executed other code than the artifact's), when a launch
-// brings no counts, or when the FLOPs of an executed matrix instruction are not known. Bytes stay 0: a GPU does not
+// failed or brings no counts, or when the FLOPs of an executed matrix instruction are not known. Bytes stay 0: a GPU does not
 // count them.
 Status join_disassembly(const std::vector<toolchain::SassFunction>& listing, std::vector<wire::LaunchRecord>& launches);
 

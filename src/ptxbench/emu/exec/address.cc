@@ -97,7 +97,23 @@ std::uint64_t lane_address(const Warp& warp, Ref base, bool base_is_64, std::int
                     : std::uint32_t(address + warp.at<std::uint32_t>(base)[lane]);
 }
 
+void check_live(const Cta& cta, unsigned lane, std::uint64_t address) {
+  if (cta.live_threads != 0) return;
+  trap(TrapKind::kExitedCta, lane,
+       fmt::format("address {:#x} lies in the shared memory of CTA rank {} of the cluster, which has exited", address,
+                   cta.rank),
+       "a CTA stays until the others have made their last access to its shared memory, arrivals on its barriers and "
+       "multicast copies included: end the kernel with barrier.cluster.arrive and barrier.cluster.wait in all threads",
+       address);
+}
+
 SharedPlace shared_place(Warp& warp, Space space, std::uint64_t address, unsigned lane) {
+  const SharedPlace place = locate_shared(warp, space, address, lane);
+  check_live(*place.cta, lane, address);
+  return place;
+}
+
+SharedPlace locate_shared(Warp& warp, Space space, std::uint64_t address, unsigned lane) {
   if (space == Space::kGeneric) {
     if (Window(window_of(address)) != Window::kShared)
       trap(TrapKind::kOutOfBounds, lane, fmt::format("generic address {:#x} is not in the shared window", address),

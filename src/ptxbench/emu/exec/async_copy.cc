@@ -80,6 +80,7 @@ void issue_load(Warp& warp, const ComplexExtra& x, AsyncCopy copy, const SharedP
       trap(TrapKind::kInvalidOperand, lane,
            fmt::format("multicast mask {:#x} names CTA rank {} of a cluster of {}", targets, rank, cluster.ctas.size()),
            "each bit of the mask is the rank of a CTA of the cluster");
+    check_live(*cluster.ctas[rank], lane, (u64{rank} << kRankShift) + destination.offset);
     send(*cluster.ctas[rank], *cluster.ctas[rank]);
   }
 }

@@ -135,7 +135,7 @@ Flow mapa(Warp& warp, const Op& op, Mask mask) {
            "the rank of mapa is below %cluster_nctarank; launch the kernel with the cluster size that it is written "
            "for");
     const u64 address = op.a == kNoRef ? u64(op.imm) + warp.cta->shared_base() : read_word(warp, op.a, op.small, i);
-    const SharedPlace place = shared_place(warp, x.flag ? Space::kSharedCluster : Space::kGeneric, address, i);
+    const SharedPlace place = locate_shared(warp, x.flag ? Space::kSharedCluster : Space::kGeneric, address, i);
     const u64 base = x.flag ? 0 : window_base(Window::kShared);
     write_word(warp, op.d, op.small, i, base + (u64{rank} << kRankShift) + place.offset);
   });
@@ -146,7 +146,7 @@ Flow getctarank(Warp& warp, const Op& op, Mask mask) {
   const auto& x = static_cast<const ComplexExtra&>(*op.extra);
   for_active(mask, [&](unsigned i) {
     const u64 address = op.a == kNoRef ? u64(op.imm) + warp.cta->shared_base() : read_word(warp, op.a, op.small, i);
-    warp.at<u32>(op.d)[i] = shared_place(warp, x.flag ? Space::kSharedCluster : Space::kGeneric, address, i).cta->rank;
+    warp.at<u32>(op.d)[i] = locate_shared(warp, x.flag ? Space::kSharedCluster : Space::kGeneric, address, i).cta->rank;
   });
   return Flow::kNext;
 }

@@ -1,4 +1,6 @@
 // Barriers: bar/barrier, barrier.cluster, mbarrier, setmaxnreg. PTX ISA 9.7.13, 9.7.19.
+#include <utility>
+
 #include "ptxbench/emu/exec/lanes_active.h"
 #include "ptxbench/emu/exec/operations.h"
 #include "ptxbench/emu/trap.h"
@@ -122,7 +124,13 @@ Flow cluster_wait(Warp& warp, const Op& op, Mask mask) {
            "each thread arrives at the cluster barrier before it waits there");
     open |= cluster.barrier.phase < warp.cluster_phase[i];
   });
-  if (!open) return Flow::kNext;
+  const bool waited = std::exchange(warp.current.resumed, WaitKind::kNone) == WaitKind::kClusterBarrier;
+  if (!open && (waited || cluster.ctas.size() == 1)) return Flow::kNext;
+  if (!open) {  // the last to arrive has waited for nobody; its turn ends all the same (Cluster::pass)
+    ++warp.current.pc;
+    warp.slice = 0;
+    return Flow::kJump;
+  }
   return warp.block(Wait{WaitKind::kClusterBarrier, &cluster.barrier.phase, cluster.barrier.phase, 0, 0}, true);
 }
 
