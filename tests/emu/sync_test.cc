@@ -176,6 +176,7 @@ TEST(Cluster, BarrierAndDistributedSharedMemory) {
   const auto out = bench.buffer(std::vector<std::uint32_t>(8));
   bench.run_clean(module_with(R"(
     .reg .b64 %o, %x; .reg .b32 %t, %rank, %n, %next, %a, %r, %c; .reg .pred %p; .shared .align 4 .b8 slot[4];
+    barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;
     ld.param.u64 %o, [p0]; mov.u32 %rank, %cluster_ctarank; mov.u32 %n, %cluster_nctarank; mov.u32 %c, %ctaid.x;
     add.u32 %next, %rank, 1; rem.u32 %next, %next, %n; mov.u32 %a, slot; mapa.shared::cluster.u32 %a, %a, %next;
     mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 0; mad.lo.u32 %r, %c, 100, %rank; @%p st.shared::cluster.u32 [%a], %r;

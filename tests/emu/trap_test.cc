@@ -141,6 +141,30 @@ TEST(Trap, AccessToACtaThatHasExited) {
     }
 }
 
+// The same section: a CTA must have begun. compute-sanitizer's racecheck says of such a store "block that might not have
+// entered yet".
+TEST(Trap, AccessToACtaThatHasNotBegun) {
+  const auto store = [](unsigned to, bool after_barrier) {
+    return module_with(
+        fmt::format(".reg .b32 %c, %a; .reg .pred %p; .shared .align 8 .b64 x; mov.u32 %a, x; mapa.shared::cluster.u32 "
+                    "%a, %a, {};\n"
+                    "mov.u32 %c, %cluster_ctarank; setp.eq.u32 %p, %c, {};\n{}\n@!%p st.shared::cluster.u32 [%a], 1;\n"
+                    "barrier.cluster.arrive.release; barrier.cluster.wait.acquire; ret;",
+                    to, to, after_barrier ? "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" : ""));
+  };
+  Bench bench;
+  LaunchConfig config = threads(32, 2);
+  config.cluster = {2, 1, 1};
+  for (const unsigned to : {0u, 1u}) {
+    config.schedule = to == 1 ? Schedule::kLatest : Schedule::kEarliest;  // the other CTA goes first
+    const auto result = bench.run(store(to, false), {0, 0}, config);
+    ASSERT_TRUE(result.trap) << to;
+    EXPECT_EQ(result.trap->kind, TrapKind::kUnstartedCta);
+    EXPECT_NE(result.trap->rule.find("barrier.cluster"), std::string::npos);
+    bench.run_clean(store(to, true), {0, 0}, config);
+  }
+}
+
 // With one host thread CTA 0 runs first; with several its fault comes last and is reported all the same.
 TEST(Trap, TheFirstCtaInOrderIsReported) {
   const std::string body =

@@ -198,7 +198,29 @@ TEST_F(ServerTest, ATrapOfATimedReplayIsSticky) {
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->sticky_code, 702);
   EXPECT_NE(reply->sticky_message.find("hung"), std::string::npos);
+  ASSERT_EQ(reply->launches.size(), 1u);  // the only kernel: it is to blame
+  ASSERT_TRUE(reply->launches[0].trap);
+  EXPECT_EQ(reply->launches[0].trap->text, "hung");
   EXPECT_EQ(control_->call(timed).error().code, Code::kLaunchTimeout);
+}
+
+// Nobody waited between the kernels, so nobody knows which one it was.
+TEST_F(ServerTest, ATrapOfATimedReplayOfSeveralKernelsBlamesNone) {
+  const auto tensor = control_->call(Alloc{16});
+  AddClient rights;
+  rights.grants = {{tensor->address, 16}};
+  const auto host = add_host(rights);
+  ASSERT_TRUE(host->call(Launch{kernel(*host, "print"), 0, {}, {}}));
+  ASSERT_TRUE(host->call(Launch{kernel(*host, "add"), 0, {}, add_params(tensor->address, 4, 3)}));
+  device_.measured.trap.emplace();
+  device_.measured.trap->text = "hung";
+  Replay timed;
+  timed.mode = ReplayMode::kTime;
+  const auto reply = control_->call(timed);
+  ASSERT_TRUE(reply);
+  ASSERT_EQ(reply->launches.size(), 2u);
+  for (const LaunchRecord& launch : reply->launches) EXPECT_FALSE(launch.trap);
+  EXPECT_NE(reply->sticky_message.find("one of several kernels"), std::string::npos) << reply->sticky_message;
 }
 
 // A device that implements only what it must.

@@ -236,6 +236,7 @@ bool Cluster::pass() {
 Cluster::Turn Cluster::round(Cta& cta, bool single) {
   const std::uint64_t phase = barrier.phase;
   const std::size_t size = cta.warps.size();
+  cta.started = true;
   bool ran = false, polled = false;
   for (std::size_t i = 0; i < size && barrier.phase == phase && !(single && ran); ++i) {
     const std::size_t index = single ? (cta.next_warp + i) % size : i;

@@ -66,6 +66,7 @@ struct Cta {
   std::vector<std::unique_ptr<WgmmaQueue>> wgmma;  // one per warpgroup
   std::uint32_t live_threads = 0, threads = 0;
   std::uint32_t live_warps = 0;
+  bool started = false;        // has executed something
   std::size_t next_warp = 0;   // whose single turn is next (Cluster::pass)
   std::uint64_t progress = 0;  // events that other warps may wait for; tells a deadlock from slow polling
   std::uint64_t register_events = 0;

@@ -17,6 +17,7 @@ std::string_view to_string(TrapKind kind) {
     case TrapKind::kInvalidDescriptor: return "invalid_descriptor";
     case TrapKind::kInvalidOperand: return "invalid_operand";
     case TrapKind::kRegisterInFlight: return "register_in_flight";
+    case TrapKind::kUnstartedCta: return "unstarted_cta";
     case TrapKind::kExitedCta: return "exited_cta";
     case TrapKind::kCopyInFlight: return "copy_in_flight";
     case TrapKind::kRegisterBudget: return "register_budget";

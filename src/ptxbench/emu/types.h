@@ -43,6 +43,7 @@ enum class TrapKind {
   kInvalidDescriptor,      // wgmma descriptor or tensor map that the hardware would not take
   kInvalidOperand,         // operand value outside what the instruction allows
   kRegisterInFlight,       // a register of a pending wgmma read or written before wgmma.wait_group
+  kUnstartedCta,           // shared memory of a CTA of the cluster that has not begun
   kExitedCta,              // shared memory of a CTA of the cluster that has exited
   kCopyInFlight,           // the kernel ended with a load that nothing waited for
   kRegisterBudget,         // setmaxnreg asks for more than the register file has

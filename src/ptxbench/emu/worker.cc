@@ -144,6 +144,7 @@ void Worker::start(Cluster& cluster, std::uint64_t index) {
     cta.mbarriers.clear();
     cta.live_threads = cta.threads = launch.threads;
     cta.live_warps = launch.warps;
+    cta.started = false;
     cta.next_warp = 0;
     cta.progress = cta.register_events = 0;
     cta.warp_registers.assign(launch.warps, launch.registers_per_thread);

@@ -59,7 +59,8 @@ Answer<void> DeviceState::launch(std::uint32_t client, const Kernel& kernel, Rec
 
 void DeviceState::take_trap(std::string_view kernel, std::uint32_t client, Code code, const TrapRecord& trap) {
   sticky = code == Code::kSuccess ? Code::kLaunchFailure : code;
-  sticky_message = fmt::format("kernel '{}': {}", kernel, trap.text);
+  sticky_message =
+      fmt::format("{}: {}", kernel.empty() ? "one of several kernels" : fmt::format("kernel '{}'", kernel), trap.text);
   if (recorder.records(client)) recorder.set_sticky(static_cast<std::int32_t>(sticky), sticky_message);
 }
 
@@ -101,7 +102,7 @@ Answer<RunReply> DeviceState::replay(const Replay& request) {
   const Answer<void> done = repeat(original.steps());
   Answer<MeasureResult> measured = handler.end_measure();
   if (measured && measured->trap && sticky == Code::kSuccess) {
-    take_trap("(one of the replay)", kReplayClient, measured->code, *measured->trap);
+    take_trap(recorder.blame(*measured->trap), kReplayClient, measured->code, *measured->trap);
   }
   RunReply reply = recorder.report();
   recorder = original;

@@ -32,6 +32,15 @@ void Recorder::add_launch(Step step, LaunchRecord launch) {
   launches_.push_back(std::move(launch));
 }
 
+std::string Recorder::blame(const TrapRecord& trap) {
+  if (launches_.empty()) return {};
+  LaunchRecord& last = launches_.back();
+  for (const LaunchRecord& launch : launches_)
+    if (launch.kernel != last.kernel) return {};
+  last.trap = trap;
+  return last.kernel;
+}
+
 void Recorder::add_refusal(Refusal refusal) {
   for (const Refusal& known : refusals_) {
     if (known.call == refusal.call && known.why == refusal.why) return;

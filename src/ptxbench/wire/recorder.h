@@ -38,6 +38,9 @@ class Recorder {
   // `bytes` are kept for replay unless the run has spent kMaxKeptBytes.
   void add_host_write(std::uint64_t address, std::uint32_t stream, std::span<const std::byte> bytes);
   void add_launch(Step step, LaunchRecord launch);
+  // A trap of launches that were not waited for one by one: the last one gets it if all are of one kernel, whose name comes
+  // back. Empty: it may have been any of several.
+  std::string blame(const TrapRecord& trap);
   void add_refusal(Refusal refusal);
   void add_failure(ApiFailure failure);
   void set_sticky(std::int32_t code, std::string message) { sticky_code_ = code, sticky_message_ = std::move(message); }

@@ -98,6 +98,13 @@ std::uint64_t lane_address(const Warp& warp, Ref base, bool base_is_64, std::int
 }
 
 void check_live(const Cta& cta, unsigned lane, std::uint64_t address) {
+  if (!cta.started)
+    trap(TrapKind::kUnstartedCta, lane,
+         fmt::format("address {:#x} lies in the shared memory of CTA rank {} of the cluster, which may not have begun",
+                     address, cta.rank),
+         "a CTA uses the shared memory of another one after both have met: barrier.cluster.arrive and "
+         "barrier.cluster.wait in all threads at the start of the kernel",
+         address);
   if (cta.live_threads != 0) return;
   trap(TrapKind::kExitedCta, lane,
        fmt::format("address {:#x} lies in the shared memory of CTA rank {} of the cluster, which has exited", address,

@@ -26,7 +26,7 @@ struct SharedPlace {
   std::uint32_t offset;
 };
 SharedPlace locate_shared(Warp& warp, isa::Space space, std::uint64_t address, unsigned lane);
-// The same for an access: traps if the CTA has exited.
+// The same for an access: traps if the CTA has not begun or has exited.
 SharedPlace shared_place(Warp& warp, isa::Space space, std::uint64_t address, unsigned lane);
 void check_live(const Cta& cta, unsigned lane, std::uint64_t address);
 
