@@ -20,7 +20,7 @@ TASKS = ["gemm_n7168_k5120", "mha_with_lse_d128", "mha_with_lse_d128_causal", "m
 
 
 def demonstration(program, folder):
-    """(manifest, prompts' folder, the log's lines) of the bundled run; it is judged here, so that its verdicts are of today."""
+    """(manifest, the log's events) of the bundled run; it is judged here, so that its verdicts are of today."""
     subprocess.run([program, "run", "--demo", "--out", folder], check=True, capture_output=True)
     lines = (folder / "trajectories/001/events.jsonl").read_text().splitlines()
     return json.loads((folder / "run.json").read_text()), [json.loads(line) for line in lines]
@@ -72,7 +72,7 @@ def in_child(make, *arguments):
 
 
 def measure(command):
-    """(median seconds, largest peak in MiB) of three runs after one that warms the files."""
+    """(median wall seconds, median CPU seconds, largest peak in MiB) of three runs after one that warms the files."""
     figures = []
     for i in range(4):
         start = time.monotonic()
@@ -80,14 +80,15 @@ def measure(command):
         _, status, usage = os.wait4(process.pid, 0)
         if status != 0:
             sys.exit(f"bench: {' '.join(map(str, command))} failed")
-        figures.append((time.monotonic() - start, usage.ru_maxrss / 1024))
-    return statistics.median(seconds for seconds, _ in figures[1:]), max(peak for _, peak in figures)
+        figures.append((time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024))
+    wall, cpu, peak = zip(*figures[1:])
+    return statistics.median(wall), statistics.median(cpu), max(peak)
 
 
 def main():
     program = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release").resolve() / "bin/ptxbench"
     print(f"{len(os.sched_getaffinity(0))} cores; report --by model,task --compare model=alpha:beta")
-    print(f"{'':<34}{'turns':>9}{'MB':>8}{'wall s':>9}{'us/turn':>9}{'peak MiB':>10}", flush=True)
+    print(f"{'':<34}{'turns':>9}{'MB':>8}{'wall s':>9}{'CPU s':>9}{'CPU us/turn':>13}{'peak MiB':>10}", flush=True)
     with tempfile.TemporaryDirectory(prefix="ptxbench-bench-") as place:
         place = pathlib.Path(place)
         manifest, events = demonstration(program, place / "demo")
@@ -99,8 +100,8 @@ def main():
             folder = place / "data"
             in_child(make, folder, turns)
             size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-            seconds, peak = measure([program, "report", folder, "--by", "model,task", "--compare", "model=alpha:beta"])
-            print(f"{title:<34}{turns:>9}{size / 1e6:>8.0f}{seconds:>9.2f}{1e6 * seconds / turns:>9.1f}{peak:>10.0f}", flush=True)
+            seconds, cpu, peak = measure([program, "report", folder, "--by", "model,task", "--compare", "model=alpha:beta"])
+            print(f"{title:<34}{turns:>9}{size / 1e6:>8.0f}{seconds:>9.2f}{cpu:>9.2f}{1e6 * cpu / turns:>13.1f}{peak:>10.0f}", flush=True)
             shutil.rmtree(folder)
 
 

@@ -5,6 +5,7 @@
 
 #include "ptxbench/base/file.h"
 #include "ptxbench/report/from_run.h"
+#include "ptxbench/report/on_all_cores.h"
 #include "ptxbench/report/page.h"
 
 namespace ptxbench::report {
@@ -109,6 +110,23 @@ TEST_F(Load, LogCutInTheMiddleOfItsLastLine) {
   EXPECT_TRUE(loaded->observations.turns.empty());
   EXPECT_EQ(loaded->observations.notes.back(),
             at(kLog).string() + ":4: the line is cut off, expected a newline at its end; it is left out");
+}
+// Logs are read at the same time: the error is still that of the first.
+TEST(OnAllCores, EachOnceAndTheFirstError) {
+  std::vector<int> seen(1000, 0);
+  EXPECT_TRUE(on_all_cores(seen.size(), [&](std::size_t i) -> Status {
+    ++seen[i];
+    return {};
+  }));
+  EXPECT_EQ(seen, std::vector<int>(1000, 1));
+  for (int round = 0; round < 100; ++round) {
+    const Status done = on_all_cores(50, [](std::size_t i) -> Status {
+      if (i < 3) return {};
+      return fail(ErrorKind::kInvalidInput, std::to_string(i));
+    });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, "3");
+  }
 }
 TEST_F(Load, LogWithAHoleInALine) {
   write(kLog, with(kEvents, "\"is_turn\":true,\"detail\"", "\"is_turn\":tr"));

@@ -4,12 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
-#include <map>
-#include <mutex>
-#include <thread>
 
 #include "ptxbench/base/file.h"
+#include "ptxbench/report/on_all_cores.h"
 #include "ptxbench/schema/page_data.h"
 #include "ptxbench/schema/run_folder.h"
 
@@ -96,31 +93,13 @@ Result<Counted> count(const fs::path& folder, const schema::TrajectoryPlan& plan
   return counted;
 }
 
-// Every trajectory of the plan, on all cores: reading the logs is nearly all of a report's work. The first error is that of
-// the first trajectory in the plan's order, as if they had been read one by one.
+// Every trajectory of the plan, on all cores: reading the logs is nearly all of a report's work.
 Result<std::vector<Counted>> count_all(const fs::path& folder, const std::vector<schema::TrajectoryPlan>& plans) {
   std::vector<Counted> counted(plans.size());
-  std::map<std::size_t, Error> errors;
-  std::mutex mutex;
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t t = 0; (t = next++) < plans.size();) {
-      Result<Counted> one = count(folder, plans[t], static_cast<std::uint32_t>(t));
-      if (one) {
-        counted[t] = std::move(*one);
-        continue;
-      }
-      const std::lock_guard lock(mutex);
-      errors.emplace(t, std::move(one.error()));
-      next = plans.size();
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
-    work();
-  }
-  if (!errors.empty()) return fail(std::move(errors.begin()->second));
+  PTXBENCH_TRY_STATUS(on_all_cores(plans.size(), [&](std::size_t t) -> Status {
+    PTXBENCH_TRY(counted[t], count(folder, plans[t], static_cast<std::uint32_t>(t)));
+    return {};
+  }));
   return counted;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "ptxbench/base/file.h"
+#include "ptxbench/report/on_all_cores.h"
 #include "ptxbench/schema/page_data.h"
 
 namespace ptxbench::report {
@@ -42,14 +43,15 @@ std::string script_string(std::string_view text) {
 
 // Writes the transcripts into an empty folder. Returns their numbers as a JavaScript array.
 Result<std::string> write_details(const std::vector<DetailSource>& details, const fs::path& folder) {
-  std::string numbers;
-  for (std::size_t i = 0; i < details.size(); ++i) {
-    if (!details[i]) continue;
+  PTXBENCH_TRY_STATUS(on_all_cores(details.size(), [&](std::size_t i) -> Status {
+    if (!details[i]) return {};
     PTXBENCH_TRY(const std::string text, details[i]());
-    PTXBENCH_TRY_STATUS(write_file_atomic(folder / fmt::format("{}.js", i),
-                                          fmt::format("ptxbenchDetail({}, {});\n", i, schema::script_safe(text))));
-    numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", i);
-  }
+    return write_file_atomic(folder / fmt::format("{}.js", i),
+                             fmt::format("ptxbenchDetail({}, {});\n", i, schema::script_safe(text)));
+  }));
+  std::string numbers;
+  for (std::size_t i = 0; i < details.size(); ++i)
+    if (details[i]) numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", i);
   return numbers;
 }
 

@@ -128,7 +128,7 @@ function evidence(record) {
 }
 
 function recordTable(title, records) {
-  const names = [...new Set(records.flatMap((record) => Object.keys(record)))], table = element("table"), head = element("tr"), body = element("tbody");
+  const names = [...new Set(records.flatMap((record) => Object.keys(record).filter((name) => flat(record[name]) !== "")))], table = element("table"), head = element("tr"), body = element("tbody");
   for (const name of names) head.append(element("th", words(name), {scope: "col"}));
   for (const record of records) {
     const row = element("tr");

@@ -3,6 +3,8 @@
 // More than the library's ten, which come first: the paper's tables hold thirteen models.
 const COLOURS = ["#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf",
                  "#5b6ad0", "#7fa63a", "#c4566a", "#b06ab3", "#4aa3df", "#c9962e"];
+// A model has the same colour in every plot, whatever the filters leave.
+const colourOf = (model) => COLOURS[[...new Set(data.cells.map((cell) => cell.model))].indexOf(model) % COLOURS.length];
 const STATUS_COLOURS = {PASSED: "#2ca02c", COMPILE_ERROR: "#ff7f0e", RUNTIME_ERROR: "#d62728", INCORRECT_NUMERICAL: "#1f77b4", TIMEOUT: "#9467bd"};
 
 function startPlotly() {
@@ -29,7 +31,7 @@ function draw(id, traces, layout, description) {
   // Where there is little room the legend stands below, one name a line.
   const narrow = place.clientWidth < 900 && traces.length > 1, names = narrow ? traces.length + (layout.legend?.title?.text.split("<br>").length ?? 0) : 0;
   const below = narrow ? {legend: {...layout.legend, orientation: "v", x: 0, xanchor: "left", y: -0.28, yanchor: "top"}, height: 380 + 20 * names, margin: {t: 30, l: 50, r: 15, b: 70 + 20 * names}} : {height: 400, margin: {t: 30}};
-  Plotly.react(id, traces, {paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {color: ink}, colorway: COLOURS, modebar: {bgcolor: "rgba(0,0,0,0)", color: ink, activecolor: ink},
+  Plotly.react(id, traces, {paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {color: ink}, modebar: {bgcolor: "rgba(0,0,0,0)", color: ink, activecolor: ink},
     ...layout, ...below, xaxis: {...axis, ...layout.xaxis}, yaxis: {...axis, ...layout.yaxis}},
     {displaylogo: false, responsive: true, displayModeBar: narrow ? false : undefined, showSendToCloud: false, toImageButtonOptions: {format: "svg", filename: "ptxbench-" + id}});
   place.setAttribute("role", "img");
@@ -44,7 +46,7 @@ const PLOTS = {
     draw("rates", models.map((group, place) => {
       const points = [1, 2, 3, 4, 5, 6, 7, 8].map((k) => measure(group.trajectories, k, state.rules).rates[state.kind][state.success]).map(
         (rate, i) => ({k: i + 1, rate: rate.n === 0 ? null : rate.successes / rate.n, interval: wilson(rate.successes, rate.n)}));
-      return {name: group.key[0], mode: "lines+markers", x: points.map((p) => p.k + 0.04 * (place - models.length / 2)), y: points.map((p) => p.rate),
+      return {name: group.key[0], mode: "lines+markers", line: {color: colourOf(group.key[0])}, x: points.map((p) => p.k + 0.04 * (place - models.length / 2)), y: points.map((p) => p.rate),
         error_y: {type: "data", symmetric: false, thickness: 1, array: points.map((p) => p.rate === null ? 0 : p.interval[1] - p.rate),
                   arrayminus: points.map((p) => p.rate === null ? 0 : p.rate - p.interval[0])}};
     }), {xaxis: {title: {text: "within the first k turns"}}, yaxis: {title: {text: rateLabel()}, range: [0, 1.02]}},
@@ -60,7 +62,7 @@ const PLOTS = {
     const symbols = ["circle", "diamond", "square", "cross"], symbol = (target) => symbols[targets.indexOf(target) % symbols.length];
     draw("speed", [...new Set(dated.map((point) => point.group.key[0]))].map((model) => {
       const own = dated.filter((point) => point.group.key[0] === model);
-      return {name: model, mode: "markers", x: own.map((p) => p.cell.date), y: own.map((p) => p.best), marker: {size: 9, symbol: own.map((p) => symbol(p.group.key[1]))},
+      return {name: model, mode: "markers", x: own.map((p) => p.cell.date), y: own.map((p) => p.best), marker: {size: 9, color: colourOf(model), symbol: own.map((p) => symbol(p.group.key[1]))},
               text: own.map((p) => `${model} on ${p.group.key[1]}, ${what[p.cell.date_kind]}`), hovertemplate: "%{text}<br>%{x}: %{y:.3f}<extra></extra>"};
     }), {xaxis: {type: "date", title: {text: kinds.map((kind) => what[kind]).join(" or ") + " of the model"},
                  range: days.length === 0 ? undefined : [Math.min(...days) - margin, Math.max(...days) + margin]},
@@ -90,24 +92,30 @@ const PLOTS = {
       .filter((i) => correctOf(i, state.rules) === 1 && data.turns.speedup[i] !== null && data.turns.reasoning_tokens[i] !== null);
     draw("tokens", groupsOf(chosen, ["model"]).map((group) => {
       const own = turns.filter((i) => valueOf(data.turns.trajectory[i], "model") === group.key[0]);
-      return {name: group.key[0], type: turns.length > 20000 ? "scattergl" : "scatter", mode: "markers", marker: {size: 5, opacity: 0.6},
+      return {name: group.key[0], type: turns.length > 20000 ? "scattergl" : "scatter", mode: "markers", marker: {size: 5, opacity: 0.6, color: colourOf(group.key[0])},
               x: own.map((i) => data.turns.reasoning_tokens[i]), y: own.map((i) => data.turns.speedup[i])};
     }).filter((trace) => trace.x.length > 0), {xaxis: {title: {text: "reasoning tokens of the turn"}, rangemode: "tozero"}, yaxis: {title: {text: "speed-up of the correct turn"}, rangemode: "tozero"}},
     `${turns.length} correct turns: reasoning tokens against speed-up.`);
   },
-  // A line per model: packs are compared on the same model only, and their tasks are named by the filters.
+  // A line per model: packs are compared on the same model only, and their tasks are named by the filters. A line ends where
+  // another kind of packs begins: "05" is no step after "block-4".
   ladder(chosen) {
-    const least = ["no-hint", "L0", "block-1"], order = (pack) => least.includes(pack) ? " " + pack : pack;
-    const packs = groupsOf(chosen, ["pack"]).map((group) => group.key[0]).sort((a, b) => order(a).localeCompare(order(b), "en", {numeric: true}));
+    const kind = (pack) => pack === "no-hint" ? "" : pack.replace(/[-\d].*$/, "");
+    const packs = groupsOf(chosen, ["pack"]).map((group) => group.key[0])
+      .sort((a, b) => kind(a).localeCompare(kind(b)) || (b === "no-hint") - (a === "no-hint") || a.localeCompare(b, "en", {numeric: true}));
     const models = groupsOf(chosen, ["model"]).map((group) => ({name: group.key[0], packs: new Map(groupsOf(group.trajectories, ["pack"]).map((one) => [one.key[0], one.trajectories]))}))
       .filter((model) => model.packs.size > 1);
     draw("ladder", models.map((model, place) => {
-      const rungs = packs.map((pack) => model.packs.has(pack) ? measure(model.packs.get(pack), state.k, state.rules).rates[state.kind][state.success] : emptyRate());
-      const rate = (rung) => rung.n === 0 ? null : rung.successes / rung.n;
-      return {name: model.name, mode: "lines+markers", x: packs.map((_, i) => i + 0.05 * (place - (models.length - 1) / 2)), y: rungs.map(rate),
-        text: rungs.map((rung, i) => `${packs[i]}: ${rung.successes}/${rung.n}`), hovertemplate: "%{text}<extra>" + model.name + "</extra>",
-        error_y: {type: "data", symmetric: false, thickness: 1, array: rungs.map((rung) => rung.n === 0 ? 0 : wilson(rung.successes, rung.n)[1] - rate(rung)),
-                  arrayminus: rungs.map((rung) => rung.n === 0 ? 0 : rate(rung) - wilson(rung.successes, rung.n)[0])}};
+      const points = packs.flatMap((pack, i) => {
+        const rung = model.packs.has(pack) ? measure(model.packs.get(pack), state.k, state.rules).rates[state.kind][state.success] : emptyRate();
+        const gap = i > 0 && kind(packs[i - 1]) !== kind(pack) ? [{x: i - 0.5, rate: null, low: 0, high: 0, text: ""}] : [];
+        if (rung.n === 0) return [...gap, {x: i, rate: null, low: 0, high: 0, text: ""}];
+        const rate = rung.successes / rung.n, [low, high] = wilson(rung.successes, rung.n);
+        return [...gap, {x: i + 0.05 * (place - (models.length - 1) / 2), rate, low: rate - low, high: high - rate, text: `${pack}: ${rung.successes}/${rung.n}`}];
+      });
+      return {name: model.name, mode: "lines+markers", line: {color: colourOf(model.name)}, x: points.map((p) => p.x), y: points.map((p) => p.rate),
+        text: points.map((p) => p.text), hovertemplate: "%{text}<extra>" + model.name + "</extra>",
+        error_y: {type: "data", symmetric: false, thickness: 1, array: points.map((p) => p.high), arrayminus: points.map((p) => p.low)}};
     }), {xaxis: {tickvals: packs.map((_, i) => i), ticktext: packs, title: {text: "knowledge pack, the least first"}}, yaxis: {title: {text: rateLabel()}, range: [0, 1.02]}},
     `Rates of ${packs.length} knowledge packs with 95 % intervals, a line for each of ${models.length} models that ran several. Grouping the overview table by pack gives the figures.`);
   },
