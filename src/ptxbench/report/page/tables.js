@@ -7,7 +7,13 @@ const percent = (share) => `${(100 * share).toFixed(1)} %`;
 // A column: name, sort(row) and cell(row), which gives a <td>. An action's cell holds buttons: it is neither sorted nor saved.
 // What is saved instead of the text that is shown stands in data-saved, as a JSON list; a column's `saved` names its parts.
 const savedAs = (cell, ...values) => { cell.dataset.saved = JSON.stringify(values); return cell; };
-const textColumn = (name, of) => ({name, sort: of, cell: (row) => element("td", of(row))});
+// Long names of tasks may break behind an underscore, or they would make the table wider than the page.
+function nameCell(name) {
+  const cell = element("td"), pieces = String(name).length > 26 ? name.split(/(?<=_)/) : [name];
+  for (const piece of pieces) cell.append(piece, element("wbr"));
+  return cell;
+}
+const textColumn = (name, of) => ({name, sort: of, cell: (row) => nameCell(of(row))});
 const numberColumn = (name, of, show = (value) => shown(value)) =>
   ({name, number: true, sort: (row) => of(row) ?? -1, cell: (row) => savedAs(element("td", show(of(row) ?? null), {class: "number"}), of(row) ?? null)});
 const actionColumn = (what, cell) => ({action: true, name: what, cell});
